@@ -1,0 +1,1 @@
+//! Coalesce: one execution for the whole fleet.
