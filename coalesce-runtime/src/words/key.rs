@@ -103,7 +103,7 @@ impl fmt::Debug for Piece<'_> {
 }
 
 /// Collects the parts of a key.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct KeyBuilder {
     text: String,
     /// Whether a part is there already; a part's own text may be empty.
