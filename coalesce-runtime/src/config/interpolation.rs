@@ -41,7 +41,9 @@ fn resolve_at(text: &str, lookup: &dyn Lookup, depth: usize) -> Result<String, S
             out.push_str(&placeholder(&inside[..end], lookup, depth)?);
             rest = &inside[end + 1..];
         } else {
-            return Err("a lone `$`: write `${NAME}` or `${NAME:default}`, or `$$` for a dollar".to_owned());
+            return Err(
+                "a lone `$`: write `${NAME}` or `${NAME:default}`, or `$$` for a dollar".to_owned(),
+            );
         }
     }
     out.push_str(rest);
@@ -68,19 +70,26 @@ fn placeholder(inside: &str, lookup: &dyn Lookup, depth: usize) -> Result<String
         None => (inside, None),
     };
     if !is_name(name) {
-        return Err(format!("`{name}` is not a name: letters, digits, `_` and `.`, not starting with a digit"));
+        return Err(format!(
+            "`{name}` is not a name: letters, digits, `_` and `.`, not starting with a digit"
+        ));
     }
     match (lookup.value(name), default) {
         (Some(value), _) if value.trim().is_empty() => Err(format!("`{name}` is set, but empty")),
         (Some(value), _) => Ok(value),
         (None, Some(default)) => resolve_at(default, lookup, depth + 1),
-        (None, None) => Err(format!("`{name}` is not set, and there is no default: write `${{{name}:default}}`")),
+        (None, None) => Err(format!(
+            "`{name}` is not set, and there is no default: write `${{{name}:default}}`"
+        )),
     }
 }
 
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
-    name.bytes().next().is_some_and(|first| !first.is_ascii_digit()) && name.bytes().all(plain)
+    name.bytes()
+        .next()
+        .is_some_and(|first| !first.is_ascii_digit())
+        && name.bytes().all(plain)
 }
 
 #[cfg(test)]
@@ -116,7 +125,10 @@ mod tests {
 
     #[test]
     fn text_around_placeholders_stays_and_two_dollars_are_one() {
-        assert_eq!(with("orders.${UNSET:v2}-$$5").as_deref(), Ok("orders.v2-$5"));
+        assert_eq!(
+            with("orders.${UNSET:v2}-$$5").as_deref(),
+            Ok("orders.v2-$5")
+        );
     }
 
     #[test]

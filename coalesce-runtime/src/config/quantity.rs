@@ -16,11 +16,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         return Err(format!("`{text}` is negative"));
     }
     // humantime reads `M` as a month of 30.44 days, which nobody means in a time to live.
-    if text.bytes().zip(text.bytes().skip(1).chain([b' '])).any(|(unit, next)| unit == b'M' && !next.is_ascii_alphabetic()) {
-        return Err(format!("`{text}` has the unit `M` (months): write `m` for minutes or `30d`"));
+    if text
+        .bytes()
+        .zip(text.bytes().skip(1).chain([b' ']))
+        .any(|(unit, next)| unit == b'M' && !next.is_ascii_alphabetic())
+    {
+        return Err(format!(
+            "`{text}` has the unit `M` (months): write `m` for minutes or `30d`"
+        ));
     }
-    humantime::parse_duration(text)
-        .map_err(|error| format!("`{text}` is not a duration such as `250ms`, `30s` or `1h 30m`: {error}"))
+    humantime::parse_duration(text).map_err(|error| {
+        format!("`{text}` is not a duration such as `250ms`, `30s` or `1h 30m`: {error}")
+    })
 }
 
 /// `"1MiB"`, `"64 KB"`; a bare number is bytes.
@@ -69,9 +76,13 @@ mod tests {
 
     #[test]
     fn a_duration_that_is_none_says_so() {
-        for (text, says) in
-            [("5 parsecs", "not a duration"), ("-5s", "negative"), ("-5", "negative"), ("", "not a duration"), ("1M", "months")]
-        {
+        for (text, says) in [
+            ("5 parsecs", "not a duration"),
+            ("-5s", "negative"),
+            ("-5", "negative"),
+            ("", "not a duration"),
+            ("1M", "months"),
+        ] {
             let message = duration(text).unwrap_err();
             assert!(message.contains(says), "{text}: {message}");
         }

@@ -17,7 +17,7 @@ use crate::words::token::Token;
 
 /// One process's side of the flight of one key.
 #[derive(Clone, Debug)]
-pub struct Follower {
+pub(crate) struct Follower {
     key: Key,
     token: Token,
     lease: Duration,
@@ -32,7 +32,7 @@ pub struct Follower {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Ask BEGIN: for the first time, or as a poll. It touches the lock, so an ended lease is taken over in the same step.
     Ask(BeginAsk),
     /// Read the state.
@@ -58,7 +58,7 @@ pub enum Step {
 
 /// An outcome that reached a follower.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub(crate) struct Arrived {
     /// The outcome.
     pub envelope: Envelope,
     /// It is for callers that had arrived by this moment, on the server's clock.
@@ -66,29 +66,58 @@ pub struct Arrived {
 }
 
 /// After this many abandoned flights a follower stops trying.
-pub const ABANDONED_AT_MOST: u32 = 2;
+pub(crate) const ABANDONED_AT_MOST: u32 = 2;
 
 impl Follower {
     /// A failed poll is asked once more; a second failure in a row means the coordinator is in trouble.
     const FAULTS_TOLERATED: u32 = 1;
 
     /// A process that has nothing yet but `seen`, the state it does not want (`None`: whatever is there).
-    pub fn new(key: Key, token: Token, lease: Duration, plan: PollPlan, seen: Option<Seen>) -> Self {
-        Self { key, token, lease, plan, seen, leader: None, lease_left: lease, polls: 0, faults: 0, abandoned: 0 }
+    pub(crate) fn new(
+        key: Key,
+        token: Token,
+        lease: Duration,
+        plan: PollPlan,
+        seen: Option<Seen>,
+    ) -> Self {
+        Self {
+            key,
+            token,
+            lease,
+            plan,
+            seen,
+            leader: None,
+            lease_left: lease,
+            polls: 0,
+            faults: 0,
+            abandoned: 0,
+        }
     }
 
     /// The question it asks now.
-    pub fn ask(&self) -> Step {
-        Step::Ask(BeginAsk { token: self.token, lease: self.lease, seen: self.seen, following: self.leader })
+    pub(crate) fn ask(&self) -> Step {
+        Step::Ask(BeginAsk {
+            token: self.token,
+            lease: self.lease,
+            seen: self.seen,
+            following: self.leader,
+        })
     }
 
     /// BEGIN was answered. `jitter` is a random number from 0 to 1.
-    pub fn answered(&mut self, answer: BeginAnswer, jitter: f64) -> Step {
+    pub(crate) fn answered(&mut self, answer: BeginAnswer, jitter: f64) -> Step {
         self.faults = 0;
         match answer {
             BeginAnswer::State(state) => self.outcome_or(Some(&state), Self::ask),
-            BeginAnswer::Lead { seen } => Step::Lead { seen, takeover: self.leader.is_some() },
-            BeginAnswer::Follow { leader, lease_left, seen } => {
+            BeginAnswer::Lead { seen } => Step::Lead {
+                seen,
+                takeover: self.leader.is_some(),
+            },
+            BeginAnswer::Follow {
+                leader,
+                lease_left,
+                seen,
+            } => {
                 self.leader = Some(leader);
                 self.lease_left = lease_left;
                 self.seen = Some(seen);
@@ -98,18 +127,25 @@ impl Follower {
     }
 
     /// The state was read.
-    pub fn looked(&mut self, state: Option<&Bytes>) -> Step {
+    pub(crate) fn looked(&mut self, state: Option<&Bytes>) -> Step {
         self.faults = 0;
         self.outcome_or(state, |_| Step::KeepWaiting)
     }
 
     /// A message came.
-    pub fn heard(&mut self, message: Message) -> Step {
+    pub(crate) fn heard(&mut self, message: Message) -> Step {
         match message {
-            Message::Outcome { envelope, fenced_at: Some(at) } if Some(envelope.token) == self.leader => {
-                Step::Settle(Arrived { envelope, for_arrivals_until: at })
-            }
-            Message::Outcome { envelope, fenced_at: None } if self.is_news(envelope.token.into()) => settle(envelope),
+            Message::Outcome {
+                envelope,
+                fenced_at: Some(at),
+            } if Some(envelope.token) == self.leader => Step::Settle(Arrived {
+                envelope,
+                for_arrivals_until: at,
+            }),
+            Message::Outcome {
+                envelope,
+                fenced_at: None,
+            } if self.is_news(envelope.token.into()) => settle(envelope),
             Message::Stored { token } if self.is_news(token.into()) => Step::Look,
             Message::Abandoned { token } if Some(token) == self.leader => self.abandoned(),
             _ => Step::KeepWaiting,
@@ -118,19 +154,27 @@ impl Follower {
 
     fn abandoned(&mut self) -> Step {
         self.abandoned += 1;
-        if self.abandoned < ABANDONED_AT_MOST { self.ask() } else { Step::StopTrying }
+        if self.abandoned < ABANDONED_AT_MOST {
+            self.ask()
+        } else {
+            Step::StopTrying
+        }
     }
 
     /// Messages may have been missed.
-    pub fn missed(&self) -> Step {
+    pub(crate) fn missed(&self) -> Step {
         self.ask()
     }
 
     /// A question got no answer.
-    pub fn failed(&mut self, fault: Fault, jitter: f64) -> Step {
+    pub(crate) fn failed(&mut self, fault: Fault, jitter: f64) -> Step {
         self.faults += 1;
         let following = self.leader.is_some();
-        if following && self.faults <= Self::FAULTS_TOLERATED { self.wait(jitter) } else { Step::GiveUp(fault) }
+        if following && self.faults <= Self::FAULTS_TOLERATED {
+            self.wait(jitter)
+        } else {
+            Step::GiveUp(fault)
+        }
     }
 
     fn wait(&mut self, jitter: f64) -> Step {
@@ -148,7 +192,9 @@ impl Follower {
     /// A state that cannot be read is marked as seen, so that the next election passes over it.
     fn outcome_or(&mut self, state: Option<&Bytes>, or: impl FnOnce(&Self) -> Step) -> Step {
         let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
-        let Some(state) = state.filter(|_| self.is_news(mark)) else { return or(self) };
+        let Some(state) = state.filter(|_| self.is_news(mark)) else {
+            return or(self);
+        };
         match Envelope::decode(&self.key, state) {
             Ok(envelope) if envelope.status != Status::Invalidated => settle(envelope),
             Ok(_) => or(self),
@@ -162,7 +208,10 @@ impl Follower {
 
 fn settle(envelope: Envelope) -> Step {
     let for_arrivals_until = envelope.computed_at;
-    Step::Settle(Arrived { envelope, for_arrivals_until })
+    Step::Settle(Arrived {
+        envelope,
+        for_arrivals_until,
+    })
 }
 
 #[cfg(test)]
@@ -181,72 +230,126 @@ mod tests {
 
     fn envelope(token: Token) -> Envelope {
         let computed_at = ServerTime::from_micros(5_000);
-        Envelope { computed_at, ..Envelope::new(Status::Done, 1, token, LEASE, Bytes::from_static(b"\x07")) }
+        Envelope {
+            computed_at,
+            ..Envelope::new(Status::Done, 1, token, LEASE, Bytes::from_static(b"\x07"))
+        }
     }
 
     fn outcome(token: Token, fenced_at: Option<u64>) -> Message {
-        Message::Outcome { envelope: envelope(token), fenced_at: fenced_at.map(ServerTime::from_micros) }
+        Message::Outcome {
+            envelope: envelope(token),
+            fenced_at: fenced_at.map(ServerTime::from_micros),
+        }
     }
 
     fn follower() -> Follower {
         let mut follower = Follower::new(key(), ME, LEASE, PollPlan::default(), Some(OLD.into()));
-        let answer = BeginAnswer::Follow { leader: LEADER, lease_left: LEASE, seen: OLD.into() };
-        assert_eq!(follower.answered(answer, 0.0), Step::Wait(Duration::from_millis(50)));
+        let answer = BeginAnswer::Follow {
+            leader: LEADER,
+            lease_left: LEASE,
+            seen: OLD.into(),
+        };
+        assert_eq!(
+            follower.answered(answer, 0.0),
+            Step::Wait(Duration::from_millis(50))
+        );
         follower
     }
 
     #[test]
     fn the_role_is_taken_from_the_answer() {
         let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), None);
-        let lead = BeginAnswer::Lead { seen: Seen::NOTHING };
-        assert_eq!(fresh.answered(lead, 0.0), Step::Lead { seen: Seen::NOTHING, takeover: false });
+        let lead = BeginAnswer::Lead {
+            seen: Seen::NOTHING,
+        };
+        assert_eq!(
+            fresh.answered(lead, 0.0),
+            Step::Lead {
+                seen: Seen::NOTHING,
+                takeover: false
+            }
+        );
     }
 
     #[test]
     fn a_follower_takes_over_when_the_lease_has_ended() {
         let step = follower().answered(BeginAnswer::Lead { seen: OLD.into() }, 0.0);
-        assert_eq!(step, Step::Lead { seen: OLD.into(), takeover: true });
+        assert_eq!(
+            step,
+            Step::Lead {
+                seen: OLD.into(),
+                takeover: true
+            }
+        );
     }
 
     #[test]
     fn the_leaders_outcome_settles_and_the_old_one_does_not() {
-        assert!(matches!(follower().heard(outcome(LEADER, None)), Step::Settle(_)));
+        assert!(matches!(
+            follower().heard(outcome(LEADER, None)),
+            Step::Settle(_)
+        ));
         assert_eq!(follower().heard(outcome(OLD, None)), Step::KeepWaiting);
     }
 
     #[test]
     fn another_flights_retained_outcome_settles_too() {
-        assert!(matches!(follower().heard(outcome(OTHER, None)), Step::Settle(_)));
+        assert!(matches!(
+            follower().heard(outcome(OTHER, None)),
+            Step::Settle(_)
+        ));
     }
 
     #[test]
     fn a_fenced_outcome_is_for_those_who_followed_that_flight_by_then() {
-        let Step::Settle(arrived) = follower().heard(outcome(LEADER, Some(4_000))) else { panic!("not settled") };
+        let Step::Settle(arrived) = follower().heard(outcome(LEADER, Some(4_000))) else {
+            panic!("not settled")
+        };
         assert_eq!(arrived.for_arrivals_until, ServerTime::from_micros(4_000));
-        assert_eq!(follower().heard(outcome(OTHER, Some(4_000))), Step::KeepWaiting);
+        assert_eq!(
+            follower().heard(outcome(OTHER, Some(4_000))),
+            Step::KeepWaiting
+        );
     }
 
     #[test]
     fn an_outcome_too_big_for_a_message_is_read() {
         let mut follower = follower();
-        assert_eq!(follower.heard(Message::Stored { token: LEADER }), Step::Look);
+        assert_eq!(
+            follower.heard(Message::Stored { token: LEADER }),
+            Step::Look
+        );
         let state = envelope(LEADER).encode(&key());
         assert!(matches!(follower.looked(Some(&state)), Step::Settle(_)));
     }
 
     #[test]
     fn only_the_leader_it_follows_makes_it_ask_again_when_abandoned() {
-        assert!(matches!(follower().heard(Message::Abandoned { token: LEADER }), Step::Ask(_)));
-        assert_eq!(follower().heard(Message::Abandoned { token: OTHER }), Step::KeepWaiting);
+        assert!(matches!(
+            follower().heard(Message::Abandoned { token: LEADER }),
+            Step::Ask(_)
+        ));
+        assert_eq!(
+            follower().heard(Message::Abandoned { token: OTHER }),
+            Step::KeepWaiting
+        );
     }
 
     #[test]
     fn after_two_abandoned_flights_it_stops_trying() {
         let mut follower = follower();
         follower.heard(Message::Abandoned { token: LEADER });
-        let next = BeginAnswer::Follow { leader: OTHER, lease_left: LEASE, seen: OLD.into() };
+        let next = BeginAnswer::Follow {
+            leader: OTHER,
+            lease_left: LEASE,
+            seen: OLD.into(),
+        };
         follower.answered(next, 0.0);
-        assert_eq!(follower.heard(Message::Abandoned { token: OTHER }), Step::StopTrying);
+        assert_eq!(
+            follower.heard(Message::Abandoned { token: OTHER }),
+            Step::StopTrying
+        );
     }
 
     #[test]
@@ -267,20 +370,31 @@ mod tests {
     fn an_unreadable_state_is_passed_over_at_the_next_election() {
         let garbage = Bytes::from_static(&[9; 60]);
         let mut follower = follower();
-        let Step::Ask(ask) = follower.answered(BeginAnswer::State(garbage.clone()), 0.0) else { panic!("no ask") };
+        let Step::Ask(ask) = follower.answered(BeginAnswer::State(garbage.clone()), 0.0) else {
+            panic!("no ask")
+        };
         assert_eq!(ask.seen, Some(Seen::of_state(Some(&garbage))));
     }
 
     #[test]
     fn one_failed_poll_is_forgiven_and_a_second_in_a_row_is_not() {
         let mut follower = follower();
-        assert!(matches!(follower.failed(Fault::Timeout, 0.0), Step::Wait(_)));
-        assert_eq!(follower.failed(Fault::Timeout, 0.0), Step::GiveUp(Fault::Timeout));
+        assert!(matches!(
+            follower.failed(Fault::Timeout, 0.0),
+            Step::Wait(_)
+        ));
+        assert_eq!(
+            follower.failed(Fault::Timeout, 0.0),
+            Step::GiveUp(Fault::Timeout)
+        );
     }
 
     #[test]
     fn a_first_question_without_an_answer_gives_up_at_once() {
         let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), None);
-        assert_eq!(fresh.failed(Fault::Disconnected, 0.0), Step::GiveUp(Fault::Disconnected));
+        assert_eq!(
+            fresh.failed(Fault::Disconnected, 0.0),
+            Step::GiveUp(Fault::Disconnected)
+        );
     }
 }

@@ -49,8 +49,15 @@ impl Context {
     /// The caller's surroundings, one flight deeper.
     pub(crate) fn of_flight(key: &Key) -> Self {
         let outer = INSIDE.try_with(Clone::clone).ok().flatten();
-        let inside = Arc::new(Inside { key: key.clone(), outer });
-        Self { inside, headers: Headers::current(), span: tracing::Span::current() }
+        let inside = Arc::new(Inside {
+            key: key.clone(),
+            outer,
+        });
+        Self {
+            inside,
+            headers: Headers::current(),
+            span: tracing::Span::current(),
+        }
     }
 
     /// Runs `body` inside them.
@@ -86,7 +93,9 @@ mod tests {
     #[tokio::test]
     async fn the_request_scope_travels_into_a_spawned_body() {
         let headers = Headers::new([("x-tenant", "acme")]);
-        let context = headers.scope(async { Context::of_flight(&Key::new("a", &[])) }).await;
+        let context = headers
+            .scope(async { Context::of_flight(&Key::new("a", &[])) })
+            .await;
         let seen = tokio::spawn(context.run(async { Headers::current().is_some() })).await;
         assert!(seen.unwrap());
     }

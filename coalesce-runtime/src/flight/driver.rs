@@ -70,11 +70,17 @@ impl Driver {
                         let namespace = &**self.entry.key().namespace();
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
-                    let election = Election { token: chase.token, seen, asked_at: chase.asked_at };
+                    let election = Election {
+                        token: chase.token,
+                        seen,
+                        asked_at: chase.asked_at,
+                    };
                     return self.lead(election, None).await;
                 }
                 Step::Settle(arrived) => return self.arrived(arrived),
-                Step::StopTrying => return self.settle(Settlement::for_all(Verdict::AbandonedForGood)),
+                Step::StopTrying => {
+                    return self.settle(Settlement::for_all(Verdict::AbandonedForGood));
+                }
                 Step::GiveUp(fault) => return self.go_on_without(fault).await,
             };
         }
@@ -92,12 +98,19 @@ impl Driver {
         let token = Token::random();
         let settings = &self.core.settings;
         let pending = self.policy.clocks().pending();
-        let lease = lease_at(std::time::Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
+        let lease =
+            lease_at(std::time::Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
         let follower = Follower::new(key, token, lease, settings.poll, seen);
-        Chase { follower, token, ear, asked_at: now(), poll_at: now() }
+        Chase {
+            follower,
+            token,
+            ear,
+            asked_at: now(),
+            poll_at: now(),
+        }
     }
 
     /// Opens an ear if there is none yet, and then closes the gap between BEGIN and the subscription.
@@ -143,13 +156,20 @@ impl Driver {
     }
 
     fn arrived(mut self, arrived: Arrived) {
-        let until = self.core.coordinator.clock().surely_before(arrived.for_arrivals_until);
+        let until = self
+            .core
+            .coordinator
+            .clock()
+            .surely_before(arrived.for_arrivals_until);
         let verdict = match arrived.envelope.status {
             Status::TooLarge => Verdict::GoAlone,
             _ => Verdict::Outcome(Outcome::from(arrived.envelope)),
         };
         match until {
-            Some(_) => self.settle(Settlement { verdict, for_arrivals_until: until }),
+            Some(_) => self.settle(Settlement {
+                verdict,
+                for_arrivals_until: until,
+            }),
             None => self.settle(Settlement::for_all(Verdict::StartAgain)),
         }
     }

@@ -69,8 +69,16 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    pub(crate) fn new(fold: &Arc<Fold>, entry: &Arc<Entry>, report: oneshot::Sender<Report>) -> Self {
-        Self { entry: Arc::clone(entry), fold: Arc::clone(fold), report }
+    pub(crate) fn new(
+        fold: &Arc<Fold>,
+        entry: &Arc<Entry>,
+        report: oneshot::Sender<Report>,
+    ) -> Self {
+        Self {
+            entry: Arc::clone(entry),
+            fold: Arc::clone(fold),
+            report,
+        }
     }
 
     /// The body has ended: nobody may join a flight that is over.
@@ -110,7 +118,13 @@ impl Fold {
             entry.stage.send_replace(Stage::Working);
         }
         let stage = entry.stage.subscribe();
-        Member { fold: Arc::clone(self), entry, stage, reads: first, after }
+        Member {
+            fold: Arc::clone(self),
+            entry,
+            stage,
+            reads: first,
+            after,
+        }
     }
 
     /// Entries that can still be joined.
@@ -121,7 +135,9 @@ impl Fold {
     /// Ends an entry: those who wait are told, and nobody joins any more.
     pub(crate) fn settle(&self, entry: &Arc<Entry>, settlement: Settlement) {
         self.remove(entry);
-        entry.stage.send_replace(Stage::Settled(Arc::new(settlement)));
+        entry
+            .stage
+            .send_replace(Stage::Settled(Arc::new(settlement)));
     }
 
     /// The body is over but its outcome is not stored yet: newcomers open an entry of their own,
@@ -181,7 +197,10 @@ fn remove_from(entries: &mut HashMap<(Lane, Key), Arc<Entry>>, entry: &Arc<Entry
     entry.closed.store(true, Ordering::Relaxed);
     let place = (entry.lane, entry.key.clone());
     // A newer entry of the same key may stand there by now.
-    if entries.get(&place).is_some_and(|current| Arc::ptr_eq(current, entry)) {
+    if entries
+        .get(&place)
+        .is_some_and(|current| Arc::ptr_eq(current, entry))
+    {
         entries.remove(&place);
     }
 }
@@ -250,7 +269,9 @@ impl Member {
     pub(crate) async fn predecessor_settled(&mut self) {
         if let Some(after) = &mut self.after {
             // An error means that it is gone, which is just as over.
-            let _ = after.wait_for(|stage| matches!(stage, Stage::Settled(_))).await;
+            let _ = after
+                .wait_for(|stage| matches!(stage, Stage::Settled(_)))
+                .await;
             self.after = None;
         }
     }
@@ -297,7 +318,10 @@ impl Member {
 
     /// Waits for the end.
     pub(crate) async fn settled(&mut self) {
-        let _ = self.stage.wait_for(|stage| matches!(stage, Stage::Settled(_))).await;
+        let _ = self
+            .stage
+            .wait_for(|stage| matches!(stage, Stage::Settled(_)))
+            .await;
     }
 }
 
@@ -331,7 +355,10 @@ mod tests {
     #[test]
     fn the_first_member_reads_and_the_others_wait() {
         let fold = fold();
-        let (first, second) = (fold.join(Lane::Shared, &key()), fold.join(Lane::Shared, &key()));
+        let (first, second) = (
+            fold.join(Lane::Shared, &key()),
+            fold.join(Lane::Shared, &key()),
+        );
         assert!(first.reads() && !second.reads());
         assert!(fold.join(Lane::Solo, &key()).reads(), "lanes never meet");
     }
@@ -340,7 +367,10 @@ mod tests {
     fn a_reader_that_goes_away_is_replaced_by_exactly_one_member() {
         let fold = fold();
         let reader = fold.join(Lane::Shared, &key());
-        let (mut one, mut two) = (fold.join(Lane::Shared, &key()), fold.join(Lane::Shared, &key()));
+        let (mut one, mut two) = (
+            fold.join(Lane::Shared, &key()),
+            fold.join(Lane::Shared, &key()),
+        );
         drop(reader);
         assert!(one.claim_reading());
         assert!(!two.claim_reading());

@@ -59,15 +59,40 @@ pub(crate) struct Election {
 }
 
 impl Heartbeat {
-    pub(crate) fn new(coordinator: Arc<dyn Coordinator>, fold: Arc<Fold>, lease: Duration) -> Arc<Self> {
-        Arc::new(Self { coordinator, fold, lease, held: Mutex::default() })
+    pub(crate) fn new(
+        coordinator: Arc<dyn Coordinator>,
+        fold: Arc<Fold>,
+        lease: Duration,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            coordinator,
+            fold,
+            lease,
+            held: Mutex::default(),
+        })
     }
 
     /// Renews the lease of this election until the hold is dropped or `pending` has passed.
-    pub(crate) fn hold(self: &Arc<Self>, election: Election, entry: &Arc<Entry>, pending: Duration) -> Hold {
-        let Election { token, seen, asked_at } = election;
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        election: Election,
+        entry: &Arc<Entry>,
+        pending: Duration,
+    ) -> Hold {
+        let Election {
+            token,
+            seen,
+            asked_at,
+        } = election;
         let key = entry.key().clone();
-        let lease = Lease { key, seen, asked_at, pending, confirmed: asked_at, entry: Arc::downgrade(entry) };
+        let lease = Lease {
+            key,
+            seen,
+            asked_at,
+            pending,
+            confirmed: asked_at,
+            entry: Arc::downgrade(entry),
+        };
         let mut held = self.held();
         held.leases.insert(token, lease);
         if !held.beating {
@@ -75,12 +100,19 @@ impl Heartbeat {
             tokio::spawn(Arc::clone(self).beat());
         }
         drop(held);
-        Hold { heartbeat: Arc::clone(self), token }
+        Hold {
+            heartbeat: Arc::clone(self),
+            token,
+        }
     }
 
     /// Ends all renewals and says which locks they were for.
     pub(crate) fn let_go_of_all(&self) -> Vec<(Key, Token)> {
-        self.held().leases.drain().map(|(token, lease)| (lease.key, token)).collect()
+        self.held()
+            .leases
+            .drain()
+            .map(|(token, lease)| (lease.key, token))
+            .collect()
     }
 
     async fn beat(self: Arc<Self>) {
@@ -113,14 +145,21 @@ impl Heartbeat {
         let ask = |(token, lease): (&Token, &Lease)| {
             let elapsed = at.saturating_duration_since(lease.asked_at);
             let new_lease = lease_at(elapsed, self.lease, lease.pending)?;
-            Some(RenewAsk { key: lease.key.clone(), token: *token, seen: lease.seen, lease: new_lease })
+            Some(RenewAsk {
+                key: lease.key.clone(),
+                token: *token,
+                seen: lease.seen,
+                lease: new_lease,
+            })
         };
         self.held().leases.iter().filter_map(ask).collect()
     }
 
     fn note(&self, token: Token, answer: RenewAnswer, asked_at: Instant) {
         let mut held = self.held();
-        let Some(lease) = held.leases.get_mut(&token) else { return };
+        let Some(lease) = held.leases.get_mut(&token) else {
+            return;
+        };
         if answer == RenewAnswer::Held {
             lease.confirmed = asked_at;
             return;
@@ -128,7 +167,10 @@ impl Heartbeat {
         // The key is another's, or its outcome will not count for newcomers: they ask for themselves.
         let entry = lease.entry.upgrade();
         if answer == RenewAnswer::Lost {
-            tracing::warn!(namespace = &**lease.key.namespace(), "the lease of a running flight was lost");
+            tracing::warn!(
+                namespace = &**lease.key.namespace(),
+                "the lease of a running flight was lost"
+            );
         }
         drop(held);
         if let Some(entry) = entry {
@@ -155,7 +197,11 @@ impl Drop for CutOff {
 impl Hold {
     /// The last moment at which the lock was surely ours and not fenced.
     pub(crate) fn confirmed(&self) -> Option<Instant> {
-        self.heartbeat.held().leases.get(&self.token).map(|lease| lease.confirmed)
+        self.heartbeat
+            .held()
+            .leases
+            .get(&self.token)
+            .map(|lease| lease.confirmed)
     }
 }
 

@@ -37,21 +37,46 @@ pub(crate) struct Produced {
 impl Report {
     /// The report of a body that ended without an outcome, as an error that nobody can read.
     fn of_nothing() -> Self {
-        let produced = Produced { status: Status::Failed, codec: 0, payload: Bytes::new(), spare: None };
-        Self { produced, started: now(), ended: now() }
+        let produced = Produced {
+            status: Status::Failed,
+            codec: 0,
+            payload: Bytes::new(),
+            spare: None,
+        };
+        Self {
+            produced,
+            started: now(),
+            ended: now(),
+        }
     }
 
     /// The settlement for callers of this process that had arrived by `until`.
     fn shared_here(&self, mark: Seen, until: Instant) -> Settlement {
-        let Produced { status, codec, payload, spare } = self.produced.clone();
+        let Produced {
+            status,
+            codec,
+            payload,
+            spare,
+        } = self.produced.clone();
         let verdict = match (status, spare) {
             (Status::TooLarge, None) => Verdict::GoAlone,
-            (Status::TooLarge, Some(payload)) => {
-                Verdict::Outcome(Outcome { status: Status::Done, codec, payload, mark })
-            }
-            (status, _) => Verdict::Outcome(Outcome { status, codec, payload, mark }),
+            (Status::TooLarge, Some(payload)) => Verdict::Outcome(Outcome {
+                status: Status::Done,
+                codec,
+                payload,
+                mark,
+            }),
+            (status, _) => Verdict::Outcome(Outcome {
+                status,
+                codec,
+                payload,
+                mark,
+            }),
         };
-        Settlement { verdict, for_arrivals_until: Some(until) }
+        Settlement {
+            verdict,
+            for_arrivals_until: Some(until),
+        }
     }
 }
 
@@ -75,12 +100,18 @@ impl Driver {
     /// Runs the body for this process alone.
     pub(crate) async fn run_solo(mut self) {
         self.core.counters.solo_runs.up();
-        let Some(report) = self.body(None, None).await else { return };
+        let Some(report) = self.body(None, None).await else {
+            return;
+        };
         self.settle(report.shared_here(Seen::NOTHING, report.ended));
     }
 
     /// Waits for the body's report; `None` when nobody brings one.
-    async fn body(&mut self, pending_until: Option<Instant>, runner: Option<Runner>) -> Option<Report> {
+    async fn body(
+        &mut self,
+        pending_until: Option<Instant>,
+        runner: Option<Runner>,
+    ) -> Option<Report> {
         let (sender, mut report) = oneshot::channel();
         let seat = Seat::new(&self.core.fold, &self.entry, sender);
         match runner {
@@ -104,7 +135,11 @@ impl Driver {
     }
 
     async fn bring_home(&mut self, election: Election, hold: Hold, report: Report) {
-        let answer = self.core.coordinator.finish(self.entry.key(), &self.finish_ask(election, &report)).await;
+        let answer = self
+            .core
+            .coordinator
+            .finish(self.entry.key(), &self.finish_ask(election, &report))
+            .await;
         let for_arrivals_until = match answer {
             Ok(FinishAnswer::Stored) | Err(_) => Some(report.ended),
             Ok(FinishAnswer::Spared) => {
@@ -113,7 +148,11 @@ impl Driver {
             }
             Ok(FinishAnswer::Fenced { at }) => {
                 self.core.counters.fenced.up();
-                self.core.coordinator.clock().surely_before(at).map(|at| at.min(report.ended))
+                self.core
+                    .coordinator
+                    .clock()
+                    .surely_before(at)
+                    .map(|at| at.min(report.ended))
             }
             Ok(FinishAnswer::Lost) => {
                 self.core.counters.fenced.up();
@@ -136,14 +175,25 @@ impl Driver {
         for pause in [beat_of(self.core.settings.lease), self.core.settings.lease] {
             tokio::time::sleep(pause).await;
             let ask = self.finish_ask(election, report);
-            if self.core.coordinator.finish(self.entry.key(), &ask).await.is_ok() {
+            if self
+                .core
+                .coordinator
+                .finish(self.entry.key(), &ask)
+                .await
+                .is_ok()
+            {
                 return;
             }
         }
     }
 
     fn finish_ask(&self, election: Election, report: &Report) -> FinishAsk {
-        let Produced { status, codec, payload, .. } = &report.produced;
+        let Produced {
+            status,
+            codec,
+            payload,
+            ..
+        } = &report.produced;
         let ran_for = report.ended.saturating_duration_since(report.started);
         let clocks = self.policy.clocks();
         let at = now();
@@ -159,7 +209,13 @@ impl Driver {
 
     async fn abandon(&mut self, election: Election) {
         let key = self.entry.key();
-        if self.core.coordinator.abandon(key, election.token).await.is_err() {
+        if self
+            .core
+            .coordinator
+            .abandon(key, election.token)
+            .await
+            .is_err()
+        {
             // The lease ends by itself, and a follower's poll finds that.
             self.core.counters.faults.up();
         }

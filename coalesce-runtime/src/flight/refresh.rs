@@ -37,7 +37,9 @@ pub(crate) fn start(
     if !member.reads() {
         return;
     }
-    let Ok(permit) = Arc::clone(&core.refreshes).try_acquire_owned() else { return };
+    let Ok(permit) = Arc::clone(&core.refreshes).try_acquire_owned() else {
+        return;
+    };
     let runner = prepare();
     let driver = Driver::new(core, policy, member.entry());
     member.hand_over();
@@ -49,12 +51,31 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
     let settings = driver.core.settings;
     let pending = driver.policy.clocks().pending();
     let lease = lease_at(Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
-    let ask = BeginAsk { token, lease, seen: Some(outdated), following: None };
+    let ask = BeginAsk {
+        token,
+        lease,
+        seen: Some(outdated),
+        following: None,
+    };
     let asked_at = now();
-    match driver.core.coordinator.begin(driver.entry.key(), &ask).await {
+    match driver
+        .core
+        .coordinator
+        .begin(driver.entry.key(), &ask)
+        .await
+    {
         Ok(BeginAnswer::Lead { seen }) => {
             driver.core.counters.refreshes.up();
-            driver.lead(Election { token, seen, asked_at }, Some(runner)).await;
+            driver
+                .lead(
+                    Election {
+                        token,
+                        seen,
+                        asked_at,
+                    },
+                    Some(runner),
+                )
+                .await;
         }
         // Somebody has refreshed it in the meantime.
         Ok(BeginAnswer::State(_)) => {}

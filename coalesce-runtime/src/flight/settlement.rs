@@ -54,15 +54,29 @@ pub(crate) struct Outcome {
 
 impl From<Envelope> for Outcome {
     fn from(envelope: Envelope) -> Self {
-        let Envelope { status, codec, token, payload, .. } = envelope;
-        Self { status, codec, payload, mark: token.into() }
+        let Envelope {
+            status,
+            codec,
+            token,
+            payload,
+            ..
+        } = envelope;
+        Self {
+            status,
+            codec,
+            payload,
+            mark: token.into(),
+        }
     }
 }
 
 impl Settlement {
     /// A settlement for everybody.
     pub(crate) const fn for_all(verdict: Verdict) -> Self {
-        Self { verdict, for_arrivals_until: None }
+        Self {
+            verdict,
+            for_arrivals_until: None,
+        }
     }
 
     /// Whether a caller that arrived at `arrived` may take it.
@@ -81,7 +95,10 @@ mod tests {
     #[test]
     fn a_settlement_is_for_those_who_had_arrived() {
         let until = now();
-        let settlement = Settlement { verdict: Verdict::Abandoned, for_arrivals_until: Some(until) };
+        let settlement = Settlement {
+            verdict: Verdict::Abandoned,
+            for_arrivals_until: Some(until),
+        };
         assert!(settlement.is_for(until));
         assert!(!settlement.is_for(until + Duration::from_micros(1)));
         assert!(Settlement::for_all(Verdict::Abandoned).is_for(until + Duration::from_secs(9)));

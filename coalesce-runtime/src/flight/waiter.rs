@@ -58,7 +58,10 @@ impl Waiter {
     pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, key: Key, takes_stale: bool) -> Self {
         let arrived = now();
         // A wait too long for the clock is as good as no limit.
-        let deadline = policy.clocks().wait().and_then(|wait| arrived.checked_add(wait));
+        let deadline = policy
+            .clocks()
+            .wait()
+            .and_then(|wait| arrived.checked_add(wait));
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
@@ -145,7 +148,10 @@ impl Waiter {
             Err(_) => {
                 self.core.counters.timed_out.up();
                 let limit = self.policy.clocks().wait().unwrap_or_default();
-                Err(Error::WaitTimeout { namespace: Arc::clone(self.key.namespace()), limit })
+                Err(Error::WaitTimeout {
+                    namespace: Arc::clone(self.key.namespace()),
+                    limit,
+                })
             }
         }
     }
@@ -190,9 +196,10 @@ impl Waiter {
         let now = self.core.coordinator.clock().server_at(now());
         match read(&envelope, &self.policy, now) {
             Reading::Fresh => Some(Verdict::Fresh(envelope.into())),
-            Reading::Stale { refresh } if self.takes_stale => {
-                Some(Verdict::Stale { outcome: envelope.into(), refresh: refresh.then_some(mark) })
-            }
+            Reading::Stale { refresh } if self.takes_stale => Some(Verdict::Stale {
+                outcome: envelope.into(),
+                refresh: refresh.then_some(mark),
+            }),
             Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
             Reading::GoAlone => Some(Verdict::GoAlone),
             Reading::Stale { .. } | Reading::Miss => None,
@@ -235,17 +242,18 @@ impl Waiter {
                 self.abandoned += 1;
                 None
             }
-            Verdict::Abandoned | Verdict::AbandonedForGood => {
-                Some(Turn::Error(Error::Abandoned { namespace: namespace() }))
-            }
+            Verdict::Abandoned | Verdict::AbandonedForGood => Some(Turn::Error(Error::Abandoned {
+                namespace: namespace(),
+            })),
             Verdict::StartAgain => None,
             Verdict::GoAlone => {
                 self.fall_back();
                 None
             }
-            Verdict::Unavailable(fault) => {
-                Some(Turn::Error(Error::Unavailable { namespace: namespace(), fault }))
-            }
+            Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
+                namespace: namespace(),
+                fault,
+            })),
         }
     }
 }

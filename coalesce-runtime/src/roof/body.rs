@@ -46,7 +46,12 @@ impl Scene {
     }
 
     /// The same, from a waiter that has wishes of its own.
-    pub(crate) async fn detached_from<R, S, F, Fut>(self, mut waiter: Waiter, shape: S, body: F) -> R
+    pub(crate) async fn detached_from<R, S, F, Fut>(
+        self,
+        mut waiter: Waiter,
+        shape: S,
+        body: F,
+    ) -> R
     where
         R: Send + 'static,
         S: Shape<R>,
@@ -98,14 +103,21 @@ impl Scene {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static,
     {
-        refresh::start(&self.core, &self.policy, &self.key, outdated, || -> Runner {
-            let (scene, context, future) = (self.clone(), Context::of_flight(&self.key), body());
-            Box::new(move |seat| {
-                Box::pin(context.run(async move {
-                    scene.run(seat, shape, future).await;
-                }))
-            })
-        });
+        refresh::start(
+            &self.core,
+            &self.policy,
+            &self.key,
+            outdated,
+            || -> Runner {
+                let (scene, context, future) =
+                    (self.clone(), Context::of_flight(&self.key), body());
+                Box::new(move |seat| {
+                    Box::pin(context.run(async move {
+                        scene.run(seat, shape, future).await;
+                    }))
+                })
+            },
+        );
     }
 
     async fn lead_detached<R, S, Fut>(&self, shape: S, body: Fut, seat: Seat, waiter: Waiter) -> R
@@ -125,7 +137,9 @@ impl Scene {
             // The caller meets the panic as it would without the attribute.
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => std::panic::panic_any("the runtime that ran the coalesced body was shut down"),
+                Err(_) => {
+                    std::panic::panic_any("the runtime that ran the coalesced body was shut down")
+                }
             },
         }
     }
@@ -141,8 +155,14 @@ impl Scene {
         let value = body.await;
         let ended = now();
         seat.close();
-        let produced = shape.encode(&value, self.policy.max_payload, seat.has_followers()).0;
-        seat.report(Report { produced, started, ended });
+        let produced = shape
+            .encode(&value, self.policy.max_payload, seat.has_followers())
+            .0;
+        seat.report(Report {
+            produced,
+            started,
+            ended,
+        });
         value
     }
 
@@ -167,7 +187,13 @@ impl Scene {
             Turn::Stale { outcome, refresh } => (outcome, Some(refresh)),
         };
         let namespace = self.key.namespace();
-        match (shape.decode(Received { outcome: &outcome, namespace }), stale) {
+        match (
+            shape.decode(Received {
+                outcome: &outcome,
+                namespace,
+            }),
+            stale,
+        ) {
             (Some(answer), None) => {
                 counters.followed.up();
                 Next::Answer(answer)
@@ -190,5 +216,8 @@ impl Scene {
 
 /// Whether an outcome can be read as an `R`, and the value if so.
 pub(crate) fn read_as<R, S: Shape<R>>(shape: S, outcome: &Outcome, key: &Key) -> Option<R> {
-    shape.decode(Received { outcome, namespace: key.namespace() })
+    shape.decode(Received {
+        outcome,
+        namespace: key.namespace(),
+    })
 }

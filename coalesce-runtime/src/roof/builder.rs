@@ -49,29 +49,44 @@ impl CoalescerBuilder {
     /// Coordinates through the Redis at this URL: `redis://`, `rediss://`, `redis-cluster://` or
     /// `redis-sentinel://`.
     pub fn redis(self, url: impl Into<String>) -> Self {
-        Self { backend: Backend::Redis(url.into()), ..self }
+        Self {
+            backend: Backend::Redis(url.into()),
+            ..self
+        }
     }
 
     /// Coordinates within this process only.
     pub fn in_process(self) -> Self {
-        Self { backend: Backend::InProcess, ..self }
+        Self {
+            backend: Backend::InProcess,
+            ..self
+        }
     }
 
     /// Coordinates through this coordinator. Coalescers that share one behave like processes that
     /// share a Redis.
     pub fn coordinator(self, coordinator: Arc<dyn Coordinator>) -> Self {
-        Self { backend: Backend::Given(coordinator), ..self }
+        Self {
+            backend: Backend::Given(coordinator),
+            ..self
+        }
     }
 
     /// The first word of every name in Redis; default `coalesce`. Two applications with different
     /// prefixes never see each other.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
-        Self { prefix: Some(prefix.into()), ..self }
+        Self {
+            prefix: Some(prefix.into()),
+            ..self
+        }
     }
 
     /// The longest any single Redis operation may take; default 250 ms.
     pub fn operation_deadline(self, deadline: Duration) -> Self {
-        Self { deadline: Some(deadline), ..self }
+        Self {
+            deadline: Some(deadline),
+            ..self
+        }
     }
 
     /// A lock's life without a renewal: how soon a dead process is noticed. Default 3 s, renewed
@@ -130,18 +145,32 @@ impl CoalescerBuilder {
             _ => return Err(BuildError::of(problems)),
         };
         let core = Arc::new(Core::new(coordinator, self.settings));
-        Ok(Coalescer(Arc::new(Inner { core, policies, disabled })))
+        Ok(Coalescer(Arc::new(Inner {
+            core,
+            policies,
+            disabled,
+        })))
     }
 
     fn settings_problems(&self) -> Vec<Problem> {
-        let Settings { lease, poll, delivery, refresh_pause, max_refreshes } = self.settings;
+        let Settings {
+            lease,
+            poll,
+            delivery,
+            refresh_pause,
+            max_refreshes,
+        } = self.settings;
         let millisecond = Duration::from_millis(1);
         let too_short = [
             ("lease", lease, 10 * millisecond),
             ("polls", poll.first, millisecond),
             ("delivery_window", delivery, millisecond),
             ("refresh_pause", refresh_pause, millisecond),
-            ("operation_deadline", self.deadline.unwrap_or(millisecond), millisecond),
+            (
+                "operation_deadline",
+                self.deadline.unwrap_or(millisecond),
+                millisecond,
+            ),
         ];
         let mut problems: Vec<_> = too_short
             .into_iter()
@@ -149,10 +178,16 @@ impl CoalescerBuilder {
             .map(|(option, value, least)| problem(option, format!("{value:?} is below {least:?}")))
             .collect();
         if poll.widest < poll.first {
-            problems.push(problem("polls", "the widest pause is below the first".to_owned()));
+            problems.push(problem(
+                "polls",
+                "the widest pause is below the first".to_owned(),
+            ));
         }
         if max_refreshes == 0 {
-            problems.push(problem("max_refreshes", "0 would never refresh anything".to_owned()));
+            problems.push(problem(
+                "max_refreshes",
+                "0 would never refresh anything".to_owned(),
+            ));
         }
         problems
     }
@@ -161,12 +196,19 @@ impl CoalescerBuilder {
         let lookup = |name: &str| environment(name).or_else(|| self.values.get(name).cloned());
         inventory::iter::<&'static CallSite>
             .into_iter()
-            .map(|site| (address_of(site), Arc::new(site.policy(&lookup as &dyn Lookup, problems))))
+            .map(|site| {
+                (
+                    address_of(site),
+                    Arc::new(site.policy(&lookup as &dyn Lookup, problems)),
+                )
+            })
             .collect()
     }
 
     fn disabled(&self, problems: &mut Vec<Problem>) -> bool {
-        let Some(text) = environment(DISABLED_VARIABLE) else { return false };
+        let Some(text) = environment(DISABLED_VARIABLE) else {
+            return false;
+        };
         switch(&text).unwrap_or_else(|message| {
             problems.push(problem(DISABLED_VARIABLE, message));
             false
@@ -196,6 +238,20 @@ impl CoalescerBuilder {
     }
 }
 
+impl CoalescerBuilder {
+    async fn connect(
+        &self,
+        _url: String,
+        _problems: &mut Vec<Problem>,
+    ) -> Option<Arc<dyn Coordinator>> {
+        None
+    }
+}
+
 fn problem(option: &str, message: String) -> Problem {
-    Problem { place: "Coalescer::builder()".to_owned(), option: option.to_owned(), message }
+    Problem {
+        place: "Coalescer::builder()".to_owned(),
+        option: option.to_owned(),
+        message,
+    }
 }

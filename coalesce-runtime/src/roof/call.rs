@@ -53,7 +53,12 @@ pub(crate) enum Located {
 impl Call {
     /// A call of the function at `path`.
     pub fn new(site: &'static CallSite, path: &'static str) -> Self {
-        Self { site, path, key: KeyBuilder::default(), coalescer: None }
+        Self {
+            site,
+            path,
+            key: KeyBuilder::default(),
+            coalescer: None,
+        }
     }
 
     /// The parts of the key, in order.
@@ -152,7 +157,10 @@ impl Call {
             },
         };
         let policy = coalescer.policy_of(self.site);
-        let namespace = policy.namespace.clone().unwrap_or_else(|| Arc::from(self.path));
+        let namespace = policy
+            .namespace
+            .clone()
+            .unwrap_or_else(|| Arc::from(self.path));
         let mut key = self.key;
         match push_headers(&mut key, &policy) {
             Ok(()) => {

@@ -14,7 +14,9 @@ pub struct AlreadySet;
 
 impl fmt::Display for AlreadySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the process has a default coalescer already: set it before the first coalesced call")
+        f.write_str(
+            "the process has a default coalescer already: set it before the first coalesced call",
+        )
     }
 }
 

@@ -28,7 +28,12 @@ pub struct DirectCall {
 
 impl DirectCall {
     pub(crate) fn new(coalescer: Coalescer, namespace: Arc<str>) -> Self {
-        Self { coalescer, namespace, key: KeyBuilder::default(), policy: Arc::default() }
+        Self {
+            coalescer,
+            namespace,
+            key: KeyBuilder::default(),
+            policy: Arc::default(),
+        }
     }
 
     /// The parts of the key, in order.
@@ -41,7 +46,10 @@ impl DirectCall {
 
     /// Another policy than the default, which retains nothing.
     pub fn policy(self, policy: impl Into<Arc<Policy>>) -> Self {
-        Self { policy: policy.into(), ..self }
+        Self {
+            policy: policy.into(),
+            ..self
+        }
     }
 
     /// The value of the shared call. Where it cannot be shared, `body` runs.
@@ -66,7 +74,8 @@ impl DirectCall {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.shaped(Fallible::<Plain, ErrorMessage>::SHAPE, body).await
+        self.shaped(Fallible::<Plain, ErrorMessage>::SHAPE, body)
+            .await
     }
 
     async fn shaped<R, S, F, Fut>(self, shape: S, body: F) -> R
@@ -80,7 +89,11 @@ impl DirectCall {
         match route(&self.coalescer, &self.policy, &key) {
             Route::Bypass => body().await,
             Route::Coalesce => {
-                let scene = Scene { core: Arc::clone(&self.coalescer.0.core), policy: self.policy, key };
+                let scene = Scene {
+                    core: Arc::clone(&self.coalescer.0.core),
+                    policy: self.policy,
+                    key,
+                };
                 scene.detached(shape, body).await
             }
         }

@@ -85,7 +85,10 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
         F: FnOnce() -> Fut + Send + 'a,
         Fut: Future<Output = R> + Send + 'static,
     {
-        Self { call, work: Box::new(ShapedWork { shape, body }) }
+        Self {
+            call,
+            work: Box::new(ShapedWork { shape, body }),
+        }
     }
 
     /// The call itself, as if the annotated function had been called.
@@ -122,7 +125,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
     pub async fn peek(&self) -> Result<Option<R>, Error> {
-        let Some(scene) = self.scene().await? else { return Ok(None) };
+        let Some(scene) = self.scene().await? else {
+            return Ok(None);
+        };
         let state = scene.core.coordinator.read(&scene.key).await;
         let state = state.map_err(|fault| unavailable(&scene, fault))?;
         let envelope = state.and_then(|bytes| Envelope::decode(&scene.key, &bytes).ok());
@@ -130,7 +135,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
         Ok(envelope.and_then(|envelope| {
             let reading = read(&envelope, &scene.policy, clock.server_at(now()));
             let served = matches!(reading, Reading::Fresh | Reading::Stale { .. });
-            served.then(|| self.work.decode(&envelope.into(), &scene.key)).flatten()
+            served
+                .then(|| self.work.decode(&envelope.into(), &scene.key))
+                .flatten()
         }))
     }
 
@@ -142,7 +149,13 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     /// [`Error::Unavailable`] when the coordinator gave no answer: the value may still be there.
     /// [`Error::MissingHeader`].
     pub async fn invalidate(&self) -> Result<(), Error> {
-        self.replace(|_| Produced { status: Status::Invalidated, codec: 0, payload: Bytes::new(), spare: None }).await
+        self.replace(|_| Produced {
+            status: Status::Invalidated,
+            codec: 0,
+            payload: Bytes::new(),
+            spare: None,
+        })
+        .await
     }
 
     /// Stores a value as if a flight had just returned it, and fences the flight in progress. One
@@ -152,15 +165,33 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
     pub async fn put(&self, value: &R) -> Result<(), Error> {
-        self.replace(|scene| self.work.encode(value, scene.policy.max_payload)).await
+        self.replace(|scene| self.work.encode(value, scene.policy.max_payload))
+            .await
     }
 
     async fn replace(&self, produce: impl FnOnce(&Scene) -> Produced) -> Result<(), Error> {
-        let Some(scene) = self.scene().await? else { return Ok(()) };
-        let Produced { status, codec, payload, .. } = produce(&scene);
-        let envelope = Envelope::new(status, codec, Token::random(), std::time::Duration::ZERO, payload);
+        let Some(scene) = self.scene().await? else {
+            return Ok(());
+        };
+        let Produced {
+            status,
+            codec,
+            payload,
+            ..
+        } = produce(&scene);
+        let envelope = Envelope::new(
+            status,
+            codec,
+            Token::random(),
+            std::time::Duration::ZERO,
+            payload,
+        );
         let life = life_of(status, &scene.policy, scene.core.settings.delivery);
-        let answer = scene.core.coordinator.replace(&scene.key, &ReplaceAsk { envelope, life }).await;
+        let answer = scene
+            .core
+            .coordinator
+            .replace(&scene.key, &ReplaceAsk { envelope, life })
+            .await;
         // Newcomers of this process ask for themselves from now on, whatever the answer was.
         scene.core.fold.detach_key(&scene.key);
         answer.map(drop).map_err(|fault| unavailable(&scene, fault))
@@ -183,5 +214,8 @@ impl<R> fmt::Debug for Entry<'_, R> {
 
 fn unavailable(scene: &Scene, fault: Fault) -> Error {
     scene.core.counters.faults.up();
-    Error::Unavailable { namespace: Arc::clone(scene.key.namespace()), fault }
+    Error::Unavailable {
+        namespace: Arc::clone(scene.key.namespace()),
+        fault,
+    }
 }

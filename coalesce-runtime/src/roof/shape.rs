@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::flight::leader::Produced;
 use crate::flight::settlement::Outcome;
@@ -130,7 +130,10 @@ impl<E: Serialize + DeserializeOwned> ErrorForm<E> for SameError {
 
 impl<E: Display> ErrorForm<E> for ErrorMessage {
     fn write(error: &E, limit: usize) -> (u8, Bytes) {
-        let mut message = Clipped { text: String::new(), limit: limit.min(LONGEST_MESSAGE) };
+        let mut message = Clipped {
+            text: String::new(),
+            limit: limit.min(LONGEST_MESSAGE),
+        };
         // Writing fails where the message is cut; what was written by then is kept.
         let _ = write!(message, "{error}");
         (TEXT_ERROR, message.text.into())
@@ -178,8 +181,15 @@ where
     }
 
     fn decode(self, received: Received<'_>) -> Option<R> {
-        let Outcome { status, codec, payload, .. } = received.outcome;
-        (*status == Status::Done).then(|| Self::read(*codec, payload)).flatten()
+        let Outcome {
+            status,
+            codec,
+            payload,
+            ..
+        } = received.outcome;
+        (*status == Status::Done)
+            .then(|| Self::read(*codec, payload))
+            .flatten()
     }
 
     fn failure(self, _: Error) -> Option<R> {
@@ -196,8 +206,15 @@ where
     }
 
     fn decode(self, received: Received<'_>) -> Option<R> {
-        let Outcome { status, codec, payload, .. } = received.outcome;
-        (*status == Status::Done).then(|| Self::read(*codec, payload)).flatten()
+        let Outcome {
+            status,
+            codec,
+            payload,
+            ..
+        } = received.outcome;
+        (*status == Status::Done)
+            .then(|| Self::read(*codec, payload))
+            .flatten()
     }
 
     fn failure(self, _: Error) -> Option<R> {
@@ -216,13 +233,23 @@ where
             Ok(ok) => value::<T, V>(ok, limit, shared_here),
             Err(error) => {
                 let (codec, payload) = F::write(error, limit);
-                Encoded(Produced { status: Status::Failed, codec, payload, spare: None })
+                Encoded(Produced {
+                    status: Status::Failed,
+                    codec,
+                    payload,
+                    spare: None,
+                })
             }
         }
     }
 
     fn decode(self, received: Received<'_>) -> Option<Result<T, E>> {
-        let Outcome { status, codec, payload, .. } = received.outcome;
+        let Outcome {
+            status,
+            codec,
+            payload,
+            ..
+        } = received.outcome;
         match status {
             Status::Done => V::read(*codec, payload).map(Ok),
             Status::Failed => Some(Err(failed::<E, F>(*codec, payload, received.namespace))),
@@ -240,16 +267,26 @@ fn failed<E: From<Error>, F: ErrorForm<E>>(codec: u8, payload: &[u8], namespace:
     F::read(codec, payload).unwrap_or_else(|| {
         let text = (codec == TEXT_ERROR).then(|| String::from_utf8_lossy(payload));
         let message = text.filter(|text| !text.is_empty()).map(Arc::from);
-        Error::Failed { namespace: Arc::clone(namespace), message }.into()
+        Error::Failed {
+            namespace: Arc::clone(namespace),
+            message,
+        }
+        .into()
     })
 }
 
 fn value<T, V: ValueForm<T>>(value: &T, limit: usize, shared_here: bool) -> Encoded {
     Encoded(match V::write(value, limit) {
-        Ok(payload) => Produced { status: Status::Done, codec: codec::MESSAGE_PACK, payload, spare: None },
+        Ok(payload) => Produced {
+            status: Status::Done,
+            codec: codec::MESSAGE_PACK,
+            payload,
+            spare: None,
+        },
         Err(why) => {
             // Only those who share this process can have it; without any the rest is never written.
-            let spare = (shared_here && why == NotEncoded::TooLarge).then(|| V::write(value, usize::MAX).ok());
+            let spare = (shared_here && why == NotEncoded::TooLarge)
+                .then(|| V::write(value, usize::MAX).ok());
             Produced {
                 status: Status::TooLarge,
                 codec: codec::MESSAGE_PACK,
@@ -270,7 +307,7 @@ impl<R> Probe<R> {
 }
 
 macro_rules! probes {
-    ($($trait:ident: [$($generic:ident),*] $probe:ty => $shape:ty, $value:expr $(, where $($bound:tt)*)?;)*) => {$(
+    ($($trait:ident: [$($generic:ident),*] $probe:ty => $shape:ty, $value:expr $(, where [$($bound:tt)*])?;)*) => {$(
         #[doc(hidden)]
         pub trait $trait {
             /// The shape found.
@@ -293,15 +330,15 @@ macro_rules! probes {
 // number of `&` in front of `Probe`.
 probes! {
     OptionSameError: [T, E] &&&&&&&Probe<Result<Option<T>, E>> => Fallible<Maybe, SameError>,
-        Fallible::SHAPE, where E: Serialize + DeserializeOwned;
+        Fallible::SHAPE, where [E: Serialize + DeserializeOwned];
     OptionErrorMessage: [T, E] &&&&&&Probe<Result<Option<T>, E>> => Fallible<Maybe, ErrorMessage>,
-        Fallible::SHAPE, where E: Display;
+        Fallible::SHAPE, where [E: Display];
     OptionOpaqueError: [T, E] &&&&&Probe<Result<Option<T>, E>> => Fallible<Maybe, OpaqueError>,
         Fallible::SHAPE;
     ResultSameError: [T, E] &&&&Probe<Result<T, E>> => Fallible<Plain, SameError>,
-        Fallible::SHAPE, where E: Serialize + DeserializeOwned;
+        Fallible::SHAPE, where [E: Serialize + DeserializeOwned];
     ResultErrorMessage: [T, E] &&&Probe<Result<T, E>> => Fallible<Plain, ErrorMessage>,
-        Fallible::SHAPE, where E: Display;
+        Fallible::SHAPE, where [E: Display];
     ResultOpaqueError: [T, E] &&Probe<Result<T, E>> => Fallible<Plain, OpaqueError>,
         Fallible::SHAPE;
     AnOption: [T] &Probe<Option<T>> => Maybe, Maybe;
@@ -316,7 +353,8 @@ macro_rules! __coalesce_shape {
         #[expect(unused_imports, reason = "only the first that fits is used")]
         use $crate::contract::probe::{
             AnOption as _, AnyValue as _, OptionErrorMessage as _, OptionOpaqueError as _,
-            OptionSameError as _, ResultErrorMessage as _, ResultOpaqueError as _, ResultSameError as _,
+            OptionSameError as _, ResultErrorMessage as _, ResultOpaqueError as _,
+            ResultSameError as _,
         };
         (&&&&&&&&$crate::contract::Probe::<$returned>::NEW).shape()
     }};

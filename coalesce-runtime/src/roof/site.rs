@@ -154,12 +154,25 @@ impl CallSite {
 
     /// The policy this site means, when `lookup` knows the values; problems go into `problems`.
     pub(crate) fn policy(&self, lookup: &dyn Lookup, problems: &mut Vec<Problem>) -> Policy {
-        let mut reader = Reader { site: self, lookup, problems };
-        let namespace = self.namespace.and_then(|raw| reader.read("namespace", raw, named)).flatten();
+        let mut reader = Reader {
+            site: self,
+            lookup,
+            problems,
+        };
+        let namespace = self
+            .namespace
+            .and_then(|raw| reader.read("namespace", raw, named))
+            .flatten();
         let clocks = reader.clocks().unwrap_or_default();
-        let keep_errors = reader.clock("keep_errors", self.keep_errors, Duration::ZERO).unwrap_or_default();
-        let max_payload = self.max_payload.and_then(|raw| reader.read("max_payload", raw, size));
-        let enabled = self.enabled.and_then(|raw| reader.read("enabled", raw, switch));
+        let keep_errors = reader
+            .clock("keep_errors", self.keep_errors, Duration::ZERO)
+            .unwrap_or_default();
+        let max_payload = self
+            .max_payload
+            .and_then(|raw| reader.read("max_payload", raw, size));
+        let enabled = self
+            .enabled
+            .and_then(|raw| reader.read("enabled", raw, switch));
         Policy {
             namespace,
             version: self.version,
@@ -189,13 +202,24 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read<T>(&mut self, option: &str, raw: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+    fn read<T>(
+        &mut self,
+        option: &str,
+        raw: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
         let resolved = resolve(raw, self.lookup);
-        match resolved.as_deref().map_err(|message| message.to_owned()).and_then(&parse) {
+        match resolved
+            .as_deref()
+            .map_err(|message| message.to_owned())
+            .and_then(&parse)
+        {
             Ok(value) => Some(value),
             Err(message) => {
                 let origin = match resolved {
-                    Ok(text) if text != raw => format!(" (written `{raw}`, which is `{text}` here)"),
+                    Ok(text) if text != raw => {
+                        format!(" (written `{raw}`, which is `{text}` here)")
+                    }
                     _ => format!(" (written `{raw}`)"),
                 };
                 self.problem(option, format!("{message}{origin}"));
@@ -204,7 +228,12 @@ impl Reader<'_> {
         }
     }
 
-    fn clock(&mut self, option: &str, written: Option<Clock>, default: Duration) -> Option<Duration> {
+    fn clock(
+        &mut self,
+        option: &str,
+        written: Option<Clock>,
+        default: Duration,
+    ) -> Option<Duration> {
         match written {
             None => Some(default),
             Some(Clock::Is(duration)) => Some(duration),
@@ -247,8 +276,15 @@ impl Reader<'_> {
     fn header_keys(&mut self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
         for raw in self.site.header_keys {
-            let list = self.read("header_keys", raw, |text| Ok(text.to_owned())).unwrap_or_default();
-            names.extend(list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_ascii_lowercase));
+            let list = self
+                .read("header_keys", raw, |text| Ok(text.to_owned()))
+                .unwrap_or_default();
+            names.extend(
+                list.split(',')
+                    .map(str::trim)
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_ascii_lowercase),
+            );
         }
         names.sort_unstable();
         names.dedup();
@@ -256,8 +292,15 @@ impl Reader<'_> {
     }
 
     fn problem(&mut self, option: &str, message: String) {
-        let place = format!("{}:{} ({})", self.site.file, self.site.line, self.site.function);
-        self.problems.push(Problem { place, option: option.to_owned(), message });
+        let place = format!(
+            "{}:{} ({})",
+            self.site.file, self.site.line, self.site.function
+        );
+        self.problems.push(Problem {
+            place,
+            option: option.to_owned(),
+            message,
+        });
     }
 }
 
@@ -276,7 +319,11 @@ mod tests {
             },
             &mut problems,
         );
-        if problems.is_empty() { Ok(policy) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(policy)
+        } else {
+            Err(problems)
+        }
     }
 
     const SITE: CallSite = CallSite::new("get_order", "src/orders.rs", 7);
@@ -291,7 +338,10 @@ mod tests {
 
     #[test]
     fn configured_values_win_over_their_defaults() {
-        let site = SITE.fresh_ttl("${TTL:30s}").stale_ttl("${UNSET:5m}").namespace("orders.${UNSET:v2}");
+        let site = SITE
+            .fresh_ttl("${TTL:30s}")
+            .stale_ttl("${UNSET:5m}")
+            .namespace("orders.${UNSET:v2}");
         let policy = resolved(site).unwrap();
         assert_eq!(policy.clocks.fresh(), Duration::from_secs(15));
         assert_eq!(policy.clocks.stale(), Duration::from_secs(300));
@@ -314,10 +364,20 @@ mod tests {
 
     #[test]
     fn every_problem_is_reported_with_place_option_and_both_texts() {
-        let site = SITE.fresh_ttl("${BAD:1s}").pending_ttl("${MISSING}").max_payload("big").enabled("perhaps");
+        let site = SITE
+            .fresh_ttl("${BAD:1s}")
+            .pending_ttl("${MISSING}")
+            .max_payload("big")
+            .enabled("perhaps");
         let problems = resolved(site).unwrap_err();
-        let options: Vec<_> = problems.iter().map(|problem| problem.option.as_str()).collect();
-        assert_eq!(options, ["fresh_ttl", "pending_ttl", "max_payload", "enabled"]);
+        let options: Vec<_> = problems
+            .iter()
+            .map(|problem| problem.option.as_str())
+            .collect();
+        assert_eq!(
+            options,
+            ["fresh_ttl", "pending_ttl", "max_payload", "enabled"]
+        );
         assert_eq!(problems[0].place, "src/orders.rs:7 (get_order)");
         assert!(problems[0].message.contains("${BAD:1s}") && problems[0].message.contains("soon"));
     }
@@ -333,6 +393,9 @@ mod tests {
 
     #[test]
     fn waiting_without_a_limit_is_said_in_so_many_words() {
-        assert_eq!(resolved(SITE.wait_timeout("none")).unwrap().clocks.wait(), None);
+        assert_eq!(
+            resolved(SITE.wait_timeout("none")).unwrap().clocks.wait(),
+            None
+        );
     }
 }
