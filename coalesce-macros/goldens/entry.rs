@@ -40,11 +40,12 @@ mod after {
             ::core::line!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
-        ::coalesce::__private::Call::new(
+        let __coalesce_call = ::coalesce::__private::Call::new(
                 &__COALESCE_SITE,
                 ::coalesce::__private::path_of(|| {}),
             )
-            .key(&[&id, &name.id()])
+            .key(&[&id, &name.id()]);
+        __coalesce_call
             .entry(
                 ::coalesce::__private::shape!(Order),
                 move || {
@@ -85,11 +86,12 @@ mod after {
                 ::core::line!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
-            ::coalesce::__private::Call::new(
+            let __coalesce_call = ::coalesce::__private::Call::new(
                     &__COALESCE_SITE,
                     ::coalesce::__private::path_of(|| {}),
                 )
-                .key(&[&tenant, &id, &name, &f])
+                .key(&[&tenant, &id, &name, &f]);
+            __coalesce_call
                 .entry(
                     ::coalesce::__private::shape!(Result < Order, Error >),
                     move || {
@@ -121,11 +123,12 @@ mod after {
                 ::core::line!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
-            ::coalesce::__private::Call::new(
+            let __coalesce_call = ::coalesce::__private::Call::new(
                     &__COALESCE_SITE,
                     ::coalesce::__private::path_of(|| {}),
                 )
-                .key(&[&id])
+                .key(&[&id]);
+            __coalesce_call
                 .entry(
                     ::coalesce::__private::shape!(u64),
                     async move || -> u64 { self.n + id },

@@ -1,6 +1,7 @@
 //! The names of the options, the names that generated code uses, and "did you mean".
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
 
 /// Every option, with a way to write it that error messages can show.
 pub(crate) const OPTIONS: [(&str, &str); 19] = [
@@ -62,7 +63,17 @@ pub(crate) const OWNED_SELF: &str = "__coalesce_self";
 
 /// The name of an argument whose pattern has no single name.
 pub(crate) fn nameless_argument(index: usize) -> Ident {
-    quote::format_ident!("__coalesce_argument_{index}")
+    format_ident!("__coalesce_argument_{index}")
+}
+
+/// What keeps clippy from saying that `_name` is used after all, where generated code uses it.
+pub(crate) fn used_underscore(name: &Ident) -> Option<TokenStream> {
+    is_underscored(name).then(|| quote!(#[allow(clippy::used_underscore_binding)]))
+}
+
+/// Whether a name says that it may be unused.
+pub(crate) fn is_underscored(name: &Ident) -> bool {
+    name.to_string().starts_with('_')
 }
 
 /// How the option `name` is written, for error messages.

@@ -1,7 +1,7 @@
 //! The body, printed once, on its way into the runtime.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use proc_macro2::{Group, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Token, Type};
 
@@ -20,7 +20,10 @@ use crate::names;
 pub(crate) fn run(model: &Model) -> TokenStream {
     let call = names::call();
     let (method, body) = match &model.place {
-        Place::Inline => (quote!(run_inline), closure(model, &[], written_body(model))),
+        Place::Inline => (
+            quote!(run_inline),
+            closure(model, &[], model.function.body.clone()),
+        ),
         Place::Detached { .. } => (quote!(run), detached(model)),
     };
     let shape = shape(model);
@@ -54,7 +57,7 @@ pub(crate) fn detached(model: &Model) -> TokenStream {
     };
     let mut copies: Vec<TokenStream> = carried.iter().filter_map(copy).collect();
     let mut lends: Vec<TokenStream> = carried.iter().map(lend).collect();
-    let mut body = written_body(model);
+    let mut body = model.function.body.clone();
     if let Receiver::Copied { referent, itself } = receiver
         && let Some(rewritten) = own_self::rewrite(&body)
     {
@@ -75,34 +78,38 @@ pub(crate) fn detached(model: &Model) -> TokenStream {
     }
 }
 
-fn closure(model: &Model, lends: &[TokenStream], body: TokenStream) -> TokenStream {
-    let output = &model.output;
-    // Without statements of ours the braces are those that the user wrote.
-    let body = if lends.is_empty() && model.form == Form::Async {
-        body
-    } else {
-        quote!({ #(#lends)* #body })
-    };
-    quote!(async move || -> #output #body)
-}
-
-/// The body as an expression of the output's type.
+/// The innermost closure, whose body is the user's after some statements of ours.
 ///
 /// A boxed body gives a future. It runs in a closure of its own, so that a `return` in it returns
 /// that future:
 ///
 /// ```text
-/// (move || -> Pin<Box<dyn Future<Output = u64> + Send + '_>> { … })().await
+/// async move || -> u64 {
+///     (move || -> Pin<Box<dyn Future<Output = u64> + Send + '_>> { … })().await
+/// }
 /// ```
-fn written_body(model: &Model) -> TokenStream {
-    let body = &model.function.body;
-    match model.form {
-        Form::Async => quote!(#body),
+fn closure(model: &Model, lends: &[TokenStream], body: Group) -> TokenStream {
+    let output = &model.output;
+    let body = match model.form {
+        // Without statements of ours the braces are those that the user wrote.
+        Form::Async if lends.is_empty() => body.into_token_stream(),
+        Form::Async => {
+            let body = without_brace_lint(body);
+            quote!({ #(#lends)* #body })
+        }
         Form::Boxed => {
             let future = signature::boxed_future(model);
-            quote!((move || -> #future #body)().await)
+            quote!({ #(#lends)* (move || -> #future #body)().await })
         }
-    }
+    };
+    quote!(async move || -> #output #body)
+}
+
+/// A body that becomes the last expression of a block keeps its braces: it may start with imports
+/// and constants. `unused_braces` sees that only if the braces are not the user's.
+fn without_brace_lint(mut body: Group) -> Group {
+    body.set_span(Span::mixed_site().located_at(body.span()));
+    body
 }
 
 fn copy_self(referent: &Type, itself: &Token![self]) -> TokenStream {
@@ -145,7 +152,8 @@ fn copy(carried: &Carried) -> Option<TokenStream> {
             quote!(::core::option::Option::map(#ident, #to_owned))
         }
     };
-    Some(quote!(#(#cfgs)* let #ident = #value;))
+    let lint = names::used_underscore(ident);
+    Some(quote!(#(#cfgs)* #lint let #ident = #value;))
 }
 
 /// The statement that gives an argument its name and type back.
@@ -167,5 +175,6 @@ fn lend(carried: &Carried) -> TokenStream {
             )
         },
     };
-    quote!(#(#cfgs)* let #mutability #binding;)
+    let lint = names::used_underscore(ident);
+    quote!(#(#cfgs)* #lint let #mutability #binding;)
 }

@@ -16,25 +16,32 @@ use crate::names;
 /// let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&tenant, &req.id]);
 /// ```
 pub(crate) fn statement(model: &Model) -> TokenStream {
-    let call = names::call();
-    let value = value(model);
-    quote!(let #call = #value;)
-}
-
-/// The call itself.
-pub(crate) fn value(model: &Model) -> TokenStream {
     let root = &model.root;
-    let site = names::site();
+    let (site, call) = (names::site(), names::call());
     let key = key(root, &model.key);
     let coalescer = model.coalescer.as_ref().map(|coalescer| {
         let coalescer = reference_to(coalescer);
         quote!(.on(#coalescer))
     });
+    let lint = lint(model);
     quote! {
-        #root::__private::Call::new(&#site, #root::__private::path_of(|| {}))
+        #lint
+        let #call = #root::__private::Call::new(&#site, #root::__private::path_of(|| {}))
             #key
-            #coalescer
+            #coalescer;
     }
+}
+
+/// Nobody wrote that `_id` is used: it is part of the key because it is an argument.
+fn lint(model: &Model) -> Option<TokenStream> {
+    let Key::Parts(parts) = &model.key else {
+        return None;
+    };
+    let mut names = parts.iter().filter_map(|part| match &part.value {
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    });
+    names.find_map(names::used_underscore)
 }
 
 fn key(root: &Path, key: &Key) -> TokenStream {

@@ -10,6 +10,7 @@ use syn::{
 
 use super::{body, call, signature, site};
 use crate::analyze::Model;
+use crate::names;
 use crate::parse::EntryName;
 use crate::tokens;
 
@@ -20,7 +21,8 @@ use crate::tokens;
 /// fn get_entry<'__coalesce>(name: &'__coalesce str) -> Entry<'__coalesce, u64> {
 ///     static __COALESCE_SITE: CallSite = …;
 ///     register!(&__COALESCE_SITE);
-///     Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&name]).entry(shape!(u64), move || …)
+///     let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&name]);
+///     __coalesce_call.entry(shape!(u64), move || …)
 /// }
 /// ```
 pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
@@ -35,7 +37,8 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
     let docs = docs(model, name);
     let sig = sig(model, name);
     let site = site::statements(model);
-    let call = call::value(model);
+    let call = call::statement(model);
+    let value = names::call();
     let shape = body::shape(model);
     let body = body::detached(model);
     quote! {
@@ -45,7 +48,8 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
         #vis #sig {
             #(#inner_attrs)*
             #site
-            #call.entry(#shape, #body)
+            #call
+            #value.entry(#shape, #body)
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::tokens::{captured_names, is_punct, is_word, string};
 /// This works on tokens because `self` is also found inside macro calls, in `macro_rules!` that
 /// the body defines, and in format strings: `vec![self.id]`, `"{self}"`. It stays where it means
 /// something else: in paths (`self::id()`), in imports, and in functions inside the body.
-pub(crate) fn rewrite(body: &TokenStream) -> Option<TokenStream> {
+pub(crate) fn rewrite(body: &Group) -> Option<Group> {
     let mut rewriter = Rewriter { found: false };
-    let rewritten = rewriter.stream(body.clone(), false);
+    let rewritten = rewriter.group(body, &[]);
     rewriter.found.then_some(rewritten)
 }
 

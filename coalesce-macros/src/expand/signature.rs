@@ -40,7 +40,11 @@ pub(crate) fn of_forwarder(model: &Model) -> Signature {
 /// What a forwarder calls its argument number `index`.
 pub(crate) fn forwarded_name(index: usize, argument: &PatType) -> Ident {
     match &*argument.pat {
-        Pat::Ident(ident) if ident.subpat.is_none() => ident.ident.clone(),
+        Pat::Ident(PatIdent {
+            ident,
+            subpat: None,
+            ..
+        }) if !names::is_underscored(ident) => ident.clone(),
         _ => names::nameless_argument(index),
     }
 }
