@@ -41,15 +41,20 @@ mod after {
             .run(
                 ::coalesce::__private::shape!(Vec < T >),
                 move || {
-                    let db = ::std::borrow::ToOwned::to_owned(db);
+                    let db = <Arc<Pool> as ::std::borrow::ToOwned>::to_owned(db);
                     let log = ::std::borrow::ToOwned::to_owned(log);
-                    let name = ::std::borrow::ToOwned::to_owned(name);
+                    let name = <str as ::std::borrow::ToOwned>::to_owned(name);
                     let tags = ::core::option::Option::map(
                         tags,
-                        ::std::borrow::ToOwned::to_owned,
+                        <[Tag] as ::std::borrow::ToOwned>::to_owned,
                     );
-                    let entity = ::std::borrow::ToOwned::to_owned(entity);
-                    ::coalesce::__private::start(async move || -> Vec<T> {
+                    let entity = <T as ::std::borrow::ToOwned>::to_owned(entity);
+                    async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            Vec<T>,
+                        > {
+                            return __coalesce_output;
+                        }
                         let db: &Arc<Pool> = ::core::borrow::Borrow::borrow(&db);
                         let mut guard = guard;
                         let log = &log;
@@ -63,7 +68,7 @@ mod after {
                             guard.touch(log);
                             db.search(name, tags, entity, limit).await
                         }
-                    })
+                    }
                 },
             )
             .await

@@ -50,7 +50,12 @@ mod after {
             __coalesce_call
                 .run(
                     ::coalesce::__private::shape!(u64),
-                    async move || -> u64 {
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            u64,
+                        > {
+                            return __coalesce_output;
+                        }
                         (move || -> Pin<Box<dyn Future<Output = u64> + Send + '_>> {
                             if n < 2 {
                                 return Box::pin(async move { n });
@@ -101,8 +106,13 @@ mod after {
                             let __coalesce_self = <Self as ::core::clone::Clone>::clone(
                                 self,
                             );
-                            let name = ::std::borrow::ToOwned::to_owned(name);
-                            ::coalesce::__private::start(async move || -> Option<u64> {
+                            let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                            async move {
+                                if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                                    Option<u64>,
+                                > {
+                                    return __coalesce_output;
+                                }
                                 let __coalesce_self = &__coalesce_self;
                                 let name: &str = ::core::borrow::Borrow::borrow(&name);
                                 (move || -> ::core::pin::Pin<
@@ -119,7 +129,7 @@ mod after {
                                     })
                                 })()
                                     .await
-                            })
+                            }
                         },
                     )
                     .await

@@ -52,10 +52,17 @@ mod after {
         __coalesce_call
             .run(
                 ::coalesce::__private::shape!(Result < Order, OrderError >),
-                async move || -> Result<Order, OrderError> {
-                    use std::collections::HashMap;
-                    let order = load(order_id).await?;
-                    Ok(order)
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        Result<Order, OrderError>,
+                    > {
+                        return __coalesce_output;
+                    }
+                    {
+                        use std::collections::HashMap;
+                        let order = load(order_id).await?;
+                        Ok(order)
+                    }
                 },
             )
             .await

@@ -31,7 +31,12 @@ mod after {
         __coalesce_call
             .run(
                 ::coalesce::__private::shape!(()),
-                async move || -> () {
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        (),
+                    > {
+                        return __coalesce_output;
+                    }
                     #[cfg(test)]
                     let trace = trace;
                     {}

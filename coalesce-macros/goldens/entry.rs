@@ -49,14 +49,19 @@ mod after {
             .entry(
                 ::coalesce::__private::shape!(Order),
                 move || {
-                    let db = ::std::borrow::ToOwned::to_owned(db);
-                    ::coalesce::__private::start(async move || -> Order {
+                    let db = <Pool as ::std::borrow::ToOwned>::to_owned(db);
+                    async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            Order,
+                        > {
+                            return __coalesce_output;
+                        }
                         let db: &Pool = ::core::borrow::Borrow::borrow(&db);
                         {
                             name.push(id);
                             db.get(id).await
                         }
-                    })
+                    }
                 },
             )
     }
@@ -95,14 +100,16 @@ mod after {
                 .entry(
                     ::coalesce::__private::shape!(Result < Order, Error >),
                     move || {
-                        let name = ::std::borrow::ToOwned::to_owned(name);
-                        ::coalesce::__private::start(async move || -> Result<
-                            Order,
-                            Error,
-                        > {
+                        let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                        async move {
+                            if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                                Result<Order, Error>,
+                            > {
+                                return __coalesce_output;
+                            }
                             let name: &str = ::core::borrow::Borrow::borrow(&name);
                             { load(tenant, id, name).await }
-                        })
+                        }
                     },
                 )
         }
@@ -131,7 +138,14 @@ mod after {
             __coalesce_call
                 .entry(
                     ::coalesce::__private::shape!(u64),
-                    async move || -> u64 { self.n + id },
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            u64,
+                        > {
+                            return __coalesce_output;
+                        }
+                        { self.n + id }
+                    },
                 )
         }
         async fn owned(self, id: u64) -> u64 {

@@ -23,7 +23,14 @@ mod after {
         __coalesce_call
             .run(
                 ::coalesce::__private::shape!(u64),
-                async move || -> u64 { left + right },
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        u64,
+                    > {
+                        return __coalesce_output;
+                    }
+                    { left + right }
+                },
             )
             .await
     }

@@ -35,7 +35,14 @@ mod after {
         __coalesce_call
             .run(
                 ::coalesce::__private::shape!(Vec < T >),
-                async move || -> Vec<T> { vec![] },
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        Vec<T>,
+                    > {
+                        return __coalesce_output;
+                    }
+                    { vec![] }
+                },
             )
             .await
     }

@@ -25,9 +25,16 @@ mod after {
             __coalesce_call
                 .run_inline(
                     ::coalesce::__private::shape!(Result < Reply, Error >),
-                    async move || -> Result<Reply, Error> {
-                        self.count += 1;
-                        self.connection.send(request).await
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            Result<Reply, Error>,
+                        > {
+                            return __coalesce_output;
+                        }
+                        {
+                            self.count += 1;
+                            self.connection.send(request).await
+                        }
                     },
                 )
                 .await

@@ -40,7 +40,12 @@ mod after {
                         let __coalesce_self = <Self as ::core::clone::Clone>::clone(
                             self,
                         );
-                        ::coalesce::__private::start(async move || -> String {
+                        async move {
+                            if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                                String,
+                            > {
+                                return __coalesce_output;
+                            }
                             let __coalesce_self = &__coalesce_self;
                             {
                                 println!("{__coalesce_self} {}", __coalesce_self.name);
@@ -49,7 +54,7 @@ mod after {
                                 }
                                 self::load(id, vec![__coalesce_self.id]).await
                             }
-                        })
+                        }
                     },
                 )
                 .await
@@ -69,7 +74,14 @@ mod after {
             __coalesce_call
                 .run(
                     ::coalesce::__private::shape!(String),
-                    async move || -> String { self.load(id).await },
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            String,
+                        > {
+                            return __coalesce_output;
+                        }
+                        { self.load(id).await }
+                    },
                 )
                 .await
         }
@@ -88,7 +100,14 @@ mod after {
             __coalesce_call
                 .run(
                     ::coalesce::__private::shape!(Self),
-                    async move || -> Self { Self::new(id) },
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            Self,
+                        > {
+                            return __coalesce_output;
+                        }
+                        { Self::new(id) }
+                    },
                 )
                 .await
         }

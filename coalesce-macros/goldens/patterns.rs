@@ -39,7 +39,12 @@ mod after {
         __coalesce_call
             .run(
                 ::coalesce::__private::shape!(Json < Order >),
-                async move || -> Json<Order> {
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        Json<Order>,
+                    > {
+                        return __coalesce_output;
+                    }
                     let mut db = db;
                     #[cfg(feature = "trace")]
                     let mut trace = trace;

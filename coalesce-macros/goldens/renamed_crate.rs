@@ -25,7 +25,14 @@ mod after {
             __coalesce_call
                 .run(
                     crate::deps::co::__private::shape!(u64),
-                    async move || -> u64 { id },
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            u64,
+                        > {
+                            return __coalesce_output;
+                        }
+                        { id }
+                    },
                 )
                 .await
         }

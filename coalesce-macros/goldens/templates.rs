@@ -31,7 +31,12 @@ mod after {
         __coalesce_call
             .run(
                 ::coalesce::__private::shape!(u64),
-                async move || -> u64 {
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        u64,
+                    > {
+                        return __coalesce_output;
+                    }
                     let db = db;
                     { db.get(req, id).await }
                 },
@@ -51,7 +56,17 @@ mod after {
             )
             .key(&[&"everything"]);
         __coalesce_call
-            .run(::coalesce::__private::shape!(u64), async move || -> u64 { 1 })
+            .run(
+                ::coalesce::__private::shape!(u64),
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        u64,
+                    > {
+                        return __coalesce_output;
+                    }
+                    { 1 }
+                },
+            )
             .await
     }
 }

@@ -50,6 +50,11 @@ pub(crate) fn call() -> Ident {
     Ident::new("__coalesce_call", Span::mixed_site())
 }
 
+/// The local that gives a body's future its type, which is written at `span`.
+pub(crate) fn output(span: Span) -> Ident {
+    Ident::new("__coalesce_output", Span::mixed_site().located_at(span))
+}
+
 /// What `self` is called inside a body that owns a copy of the receiver.
 ///
 /// The span is that of the `self` it stands for: errors point there, and a method that a

@@ -2,7 +2,7 @@
 
 use proc_macro2::Ident;
 use quote::ToTokens;
-use syn::{FnArg, ReceiverKind, Type, TypeReference, parse_quote};
+use syn::{FnArg, ReceiverKind, Type, TypeReference, parse_quote_spanned};
 
 use super::arguments::{Argument, Arguments, Binding};
 use super::signature::{optional, peel};
@@ -123,7 +123,10 @@ fn receiver(function: &Function, diagnostics: &mut Diagnostics) -> Receiver {
         return Receiver::Captured;
     };
     let referent: Type = match &receiver.kind {
-        ReceiverKind::Reference(_, _, None) => parse_quote!(Self),
+        ReceiverKind::Reference(_, _, None) => {
+            // The caret of a missing `Clone` goes to the receiver.
+            parse_quote_spanned!(receiver.self_token.span=> Self)
+        }
         ReceiverKind::Typed(_, ty) => match peel(ty) {
             Type::Reference(reference) if reference.mutability.is_none() => {
                 (*reference.elem).clone()

@@ -11,22 +11,16 @@ use crate::names;
 
 /// The future of the call.
 ///
-/// The body becomes an async closure because that is the one place, apart from a function, where
-/// its result type can be written: `?`, `return` and coercions mean what they meant.
-///
 /// ```text
-/// __coalesce_call.run(shape!(u64), async move || -> u64 { … })
+/// __coalesce_call.run(shape!(u64), move || async move { … })
 /// ```
 pub(crate) fn run(model: &Model) -> TokenStream {
     let call = names::call();
-    let (method, body) = match &model.place {
-        Place::Inline => (
-            quote!(run_inline),
-            closure(model, &[], model.function.body.clone()),
-        ),
-        Place::Detached { .. } => (quote!(run), detached(model)),
+    let method = match &model.place {
+        Place::Inline => quote!(run_inline),
+        Place::Detached { .. } => quote!(run),
     };
-    let shape = shape(model);
+    let (shape, body) = (shape(model), maker(model));
     quote!(#call.#method(#shape, #body))
 }
 
@@ -36,73 +30,85 @@ pub(crate) fn shape(model: &Model) -> TokenStream {
     quote!(#root::__private::shape!(#output))
 }
 
-/// The closure that makes a detached body.
+/// The closure that makes the body's future.
 ///
-/// Copies are made in an outer closure, which is called when a flight starts and not before:
+/// It is called when a flight starts, and that is when a detached body's copies are made:
 ///
 /// ```text
 /// move || {
 ///     let __coalesce_self = <Self as Clone>::clone(self);
 ///     let name = ToOwned::to_owned(name);
-///     start(async move || -> u64 {
+///     async move {
 ///         let __coalesce_self = &__coalesce_self;
 ///         let name: &str = Borrow::borrow(&name);
-///         { … }
-///     })
+///         …
+///     }
 /// }
 /// ```
-pub(crate) fn detached(model: &Model) -> TokenStream {
-    let Place::Detached { receiver, carried } = &model.place else {
-        return TokenStream::new();
-    };
-    let mut copies: Vec<TokenStream> = carried.iter().filter_map(copy).collect();
-    let mut lends: Vec<TokenStream> = carried.iter().map(lend).collect();
+pub(crate) fn maker(model: &Model) -> TokenStream {
     let mut body = model.function.body.clone();
-    if let Receiver::Copied { referent, itself } = receiver
-        && let Some(rewritten) = own_self::rewrite(&body)
-    {
-        body = rewritten;
-        copies.insert(0, copy_self(referent, itself));
-        lends.insert(0, lend_self(itself));
+    let mut copies = Vec::new();
+    let mut lends = Vec::new();
+    if let Place::Detached { receiver, carried } = &model.place {
+        if let Receiver::Copied { referent, itself } = receiver
+            && let Some(rewritten) = own_self::rewrite(&body)
+        {
+            body = rewritten;
+            copies.push(copy_self(referent, itself));
+            lends.push(lend_self(itself));
+        }
+        copies.extend(carried.iter().filter_map(copy));
+        lends.extend(carried.iter().map(lend));
     }
-    let closure = closure(model, &lends, body);
+    let future = future(model, &lends, body);
     if copies.is_empty() {
-        return closure;
+        quote!(move || #future)
+    } else {
+        quote!(move || { #(#copies)* #future })
     }
-    let root = &model.root;
+}
+
+/// The future itself: what is lent, the type of the result, and the body.
+///
+/// The type of an `async` block cannot be written down. A `return` that never happens says what
+/// it is before the body does, so that `?`, `return` and coercions mean what they meant:
+///
+/// ```text
+/// async move {
+///     if let Some(__coalesce_output) = None::<u64> {
+///         return __coalesce_output;
+///     }
+///     { … }
+/// }
+/// ```
+fn future(model: &Model, lends: &[TokenStream], body: Group) -> TokenStream {
+    let output = &model.output;
+    // Whoever returns something else is shown the type that was written.
+    let name = names::output(output.span());
+    let body = match model.form {
+        Form::Async => without_brace_lint(body).into_token_stream(),
+        Form::Boxed => boxed(model, &body),
+    };
     quote! {
-        move || {
-            #(#copies)*
-            #root::__private::start(#closure)
+        async move {
+            if let ::core::option::Option::Some(#name) = ::core::option::Option::None::<#output> {
+                return #name;
+            }
+            #(#lends)*
+            #body
         }
     }
 }
 
-/// The innermost closure, whose body is the user's after some statements of ours.
-///
 /// A boxed body gives a future. It runs in a closure of its own, so that a `return` in it returns
 /// that future:
 ///
 /// ```text
-/// async move || -> u64 {
-///     (move || -> Pin<Box<dyn Future<Output = u64> + Send + '_>> { … })().await
-/// }
+/// (move || -> Pin<Box<dyn Future<Output = u64> + Send + '_>> { … })().await
 /// ```
-fn closure(model: &Model, lends: &[TokenStream], body: Group) -> TokenStream {
-    let output = &model.output;
-    let body = match model.form {
-        // Without statements of ours the braces are those that the user wrote.
-        Form::Async if lends.is_empty() => body.into_token_stream(),
-        Form::Async => {
-            let body = without_brace_lint(body);
-            quote!({ #(#lends)* #body })
-        }
-        Form::Boxed => {
-            let future = signature::boxed_future(model);
-            quote!({ #(#lends)* (move || -> #future #body)().await })
-        }
-    };
-    quote!(async move || -> #output #body)
+fn boxed(model: &Model, body: &Group) -> TokenStream {
+    let future = signature::boxed_future(model);
+    quote!((move || -> #future #body)().await)
 }
 
 /// A body that becomes the last expression of a block keeps its braces: it may start with imports
@@ -132,21 +138,13 @@ fn copy(carried: &Carried) -> Option<TokenStream> {
         passage,
         ..
     } = carried;
-    // The caret of a missing `ToOwned` goes to the argument's type.
-    let to_owned = |ty: &dyn Spanned| {
-        let span = Span::mixed_site().located_at(ty.span());
-        quote_spanned!(span=> ::std::borrow::ToOwned::to_owned)
-    };
     let value = match passage {
         Passage::Moved => return None,
         Passage::Lent(ty) => {
             let to_owned = to_owned(ty);
             quote!(#to_owned(#ident))
         }
-        Passage::LentNameless => {
-            let to_owned = to_owned(ident);
-            quote!(#to_owned(#ident))
-        }
+        Passage::LentNameless => quote!(::std::borrow::ToOwned::to_owned(#ident)),
         Passage::LentOption(ty) => {
             let to_owned = to_owned(ty);
             quote!(::core::option::Option::map(#ident, #to_owned))
@@ -154,6 +152,12 @@ fn copy(carried: &Carried) -> Option<TokenStream> {
     };
     let lint = names::used_underscore(ident);
     Some(quote!(#(#cfgs)* #lint let #ident = #value;))
+}
+
+/// `ToOwned::to_owned`, with the caret on the argument's type if that has no such thing.
+fn to_owned(ty: &Type) -> TokenStream {
+    let span = Span::mixed_site().located_at(ty.span());
+    quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::to_owned)
 }
 
 /// The statement that gives an argument its name and type back.

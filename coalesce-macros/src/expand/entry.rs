@@ -40,7 +40,7 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
     let call = call::statement(model);
     let value = names::call();
     let shape = body::shape(model);
-    let body = body::detached(model);
+    let body = body::maker(model);
     quote! {
         #(#attrs)*
         #[doc = #docs]

@@ -26,7 +26,7 @@ use crate::analyze::{Form, Model};
 ///     static __COALESCE_SITE: CallSite = CallSite::new("get", file!(), line!());
 ///     register!(&__COALESCE_SITE);
 ///     let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&id]);
-///     __coalesce_call.run(shape!(u64), async move || -> u64 { id * 2 }).await
+///     __coalesce_call.run(shape!(u64), move || async move { id * 2 }).await
 /// }
 /// ```
 pub(crate) fn expand(model: &Model) -> TokenStream {
