@@ -16,7 +16,7 @@ use crate::diagnostics::Diagnostics;
 use crate::parse::{Function, Options};
 
 pub(crate) use model::{
-    Carried, Form, Key, Model, Part, Passage, Piece, Place, Receiver, Setting, Value,
+    Carried, CopiedReceiver, Form, Key, Model, Part, Passage, Piece, Place, Setting, Value,
 };
 
 use arguments::Arguments;

@@ -63,7 +63,7 @@ pub(crate) struct Part {
 
 /// One piece of a template.
 pub(crate) enum Piece {
-    Hole(Expr),
+    Hole(Box<Expr>),
     Text(LitStr),
 }
 
@@ -73,21 +73,17 @@ pub(crate) enum Place {
     Inline,
     /// In a task of its own, on what it owns.
     Detached {
-        receiver: Receiver,
+        /// The receiver, if it is a reference; one that is taken by value is simply captured.
+        receiver: Option<CopiedReceiver>,
         /// The arguments that need a statement to get there; the rest are simply captured.
         carried: Vec<Carried>,
     },
 }
 
-/// How a detached body comes by its `self`.
-pub(crate) enum Receiver {
-    /// There is none, or it is taken by value.
-    Captured,
-    /// It is a reference to this type, of which the body gets a copy.
-    Copied {
-        referent: Type,
-        itself: Token![self],
-    },
+/// A reference to `self`, of whose referent a detached body gets a copy.
+pub(crate) struct CopiedReceiver {
+    pub(crate) referent: Box<Type>,
+    pub(crate) itself: Token![self],
 }
 
 /// An argument on its way into a detached body.

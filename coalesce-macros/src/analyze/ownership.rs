@@ -6,7 +6,7 @@ use syn::{FnArg, ReceiverKind, Type, TypeReference, parse_quote_spanned};
 
 use super::arguments::{Argument, Arguments, Binding};
 use super::signature::{optional, peel};
-use super::{Carried, Passage, Place, Receiver};
+use super::{Carried, CopiedReceiver, Passage, Place};
 use crate::diagnostics::Diagnostics;
 use crate::parse::Function;
 use crate::tokens;
@@ -118,9 +118,9 @@ fn refuse_ref_bindings(argument: &Argument, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn receiver(function: &Function, diagnostics: &mut Diagnostics) -> Receiver {
+fn receiver(function: &Function, diagnostics: &mut Diagnostics) -> Option<CopiedReceiver> {
     let Some(FnArg::Receiver(receiver)) = function.sig.inputs.first() else {
-        return Receiver::Captured;
+        return None;
     };
     let referent: Type = match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => {
@@ -131,22 +131,25 @@ fn receiver(function: &Function, diagnostics: &mut Diagnostics) -> Receiver {
             Type::Reference(reference) if reference.mutability.is_none() => {
                 (*reference.elem).clone()
             }
-            ty if tokens::borrow(&ty.to_token_stream()).is_none() => return Receiver::Captured,
+            ty if tokens::borrow(&ty.to_token_stream()).is_none() => return None,
             _ => return refuse_receiver(receiver, diagnostics),
         },
-        ReceiverKind::Value => return Receiver::Captured,
+        ReceiverKind::Value => return None,
         _ => return refuse_receiver(receiver, diagnostics),
     };
-    Receiver::Copied {
-        referent,
+    Some(CopiedReceiver {
+        referent: Box::new(referent),
         itself: receiver.self_token,
-    }
+    })
 }
 
-fn refuse_receiver(receiver: &syn::Receiver, diagnostics: &mut Diagnostics) -> Receiver {
+fn refuse_receiver(
+    receiver: &syn::Receiver,
+    diagnostics: &mut Diagnostics,
+) -> Option<CopiedReceiver> {
     let message = "`self` is borrowed from its caller in a way that cannot be copied, and the body \
                    outlives its caller: write `&self` or `self: Arc<Self>`, or add `inline` to run \
                    the body in the caller's own task";
     diagnostics.refuse(receiver, message);
-    Receiver::Captured
+    None
 }

@@ -74,9 +74,10 @@ impl Rest {
             settings.push(setting(written, "namespace", Value::Text));
         }
         if let Some(written) = self.version {
-            let version = diagnostics
-                .keep(written.value.base10_parse::<u32>())
-                .unwrap_or(0);
+            let version = written.value.base10_parse::<u32>().unwrap_or_else(|_| {
+                diagnostics.refuse(&written.value, "a version is a number from 0 to 4294967295");
+                0
+            });
             settings.push(setting(written, "version", |_| Value::Number(version)));
         }
         if let Some(written) = self.max_payload {

@@ -28,7 +28,7 @@ pub(crate) fn split(template: &LitStr) -> syn::Result<Vec<Piece>> {
                  could give one key: put a character such as `/` between them",
             )));
         }
-        pieces.push(Piece::Hole(expression(hole, template)?));
+        pieces.push(Piece::Hole(Box::new(expression(hole, template)?)));
         rest = &rest[hole.len() + 2..];
     }
     if pieces.is_empty() {
@@ -41,6 +41,10 @@ pub(crate) fn split(template: &LitStr) -> syn::Result<Vec<Piece>> {
 
 /// The inside of the hole that `rest` starts with.
 fn matching_hole(rest: &str) -> Result<&str, String> {
+    const RULE: &str = "braces stand around the holes of a template and nowhere else";
+    if rest.starts_with("{{") {
+        return Err(format!("`{{{{` is not a way to write a brace: {RULE}"));
+    }
     let mut depth = 0_usize;
     for (index, letter) in rest.char_indices() {
         match letter {

@@ -2,11 +2,11 @@
 
 use proc_macro2::{Group, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Type;
 use syn::spanned::Spanned;
-use syn::{Token, Type};
 
 use super::{own_self, signature};
-use crate::analyze::{Carried, Form, Model, Passage, Place, Receiver};
+use crate::analyze::{Carried, CopiedReceiver, Form, Model, Passage, Place};
 use crate::names;
 
 /// The future of the call.
@@ -50,12 +50,12 @@ pub(crate) fn maker(model: &Model) -> TokenStream {
     let mut copies = Vec::new();
     let mut lends = Vec::new();
     if let Place::Detached { receiver, carried } = &model.place {
-        if let Receiver::Copied { referent, itself } = receiver
+        if let Some(receiver) = receiver
             && let Some(rewritten) = own_self::rewrite(&body)
         {
             body = rewritten;
-            copies.push(copy_self(referent, itself));
-            lends.push(lend_self(itself));
+            copies.push(copy_self(receiver));
+            lends.push(lend_self(receiver));
         }
         copies.extend(carried.iter().filter_map(copy));
         lends.extend(carried.iter().map(lend));
@@ -118,7 +118,8 @@ fn without_brace_lint(mut body: Group) -> Group {
     body
 }
 
-fn copy_self(referent: &Type, itself: &Token![self]) -> TokenStream {
+fn copy_self(receiver: &CopiedReceiver) -> TokenStream {
+    let CopiedReceiver { referent, itself } = receiver;
     let owned = names::owned_self(itself.span);
     // The caret of a missing `Clone` goes to the receiver.
     let span = Span::mixed_site().located_at(itself.span);
@@ -126,8 +127,8 @@ fn copy_self(referent: &Type, itself: &Token![self]) -> TokenStream {
     quote!(let #owned = #clone;)
 }
 
-fn lend_self(itself: &Token![self]) -> TokenStream {
-    let owned = names::owned_self(itself.span);
+fn lend_self(receiver: &CopiedReceiver) -> TokenStream {
+    let owned = names::owned_self(receiver.itself.span);
     quote!(let #owned = &#owned;)
 }
 

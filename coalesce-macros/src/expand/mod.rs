@@ -3,7 +3,7 @@
 mod body;
 mod call;
 mod entry;
-mod own_self;
+pub(crate) mod own_self;
 mod signature;
 mod site;
 

@@ -1,6 +1,6 @@
 //! The values that an option can take, as they are written.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -86,18 +86,19 @@ pub(crate) fn texts(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<Lit
     }
     let content;
     bracketed!(content in input);
-    let list = content
-        .call(Punctuated::<LitStr, Token![,]>::parse_terminated)
+    let list = whole(&content, Punctuated::<LitStr, Token![,]>::parse_terminated);
+    let list = list
         .map_err(|error| Error::new(error.span(), format!("`{name}` takes a list of strings")))?;
     Ok(list.into_iter().collect())
 }
 
 pub(crate) fn duration(name: &Ident, input: ParseStream<'_>) -> syn::Result<Duration> {
-    if input.peek(LitInt) {
-        return input.parse().map(Duration::Seconds);
-    }
     if input.peek(LitStr) {
         return input.parse().map(Duration::Text);
+    }
+    // A negative number is a literal too, but not a length of time.
+    if input.peek(LitInt) && !input.peek(Token![-]) {
+        return input.parse().map(Duration::Seconds);
     }
     let is_expression = input.peek(LitFloat) || input.fork().parse::<Path>().is_err();
     if is_expression {
@@ -143,7 +144,15 @@ pub(crate) fn arguments(name: &Ident, input: ParseStream<'_>) -> syn::Result<Vec
     }
     let content;
     parenthesized!(content in input);
-    let list = content.parse_terminated(Ident::parse_any, Token![,])?;
+    let list = whole(&content, |content| {
+        content.parse_terminated(Ident::parse_any, Token![,])
+    });
+    let list = list.map_err(|error| {
+        Error::new(
+            error.span(),
+            format!("`{name}` lists arguments by name: `skip(ctx, db)`"),
+        )
+    })?;
     Ok(list.into_iter().collect())
 }
 
@@ -173,6 +182,18 @@ pub(crate) fn entry_name(name: &Ident, input: ParseStream<'_>) -> syn::Result<En
     input
         .parse()
         .map_err(|_| expected(name, input, "the name of a function"))
+}
+
+/// Reads all of `content`. What cannot be read is passed over, so that it is one error, not two.
+fn whole<T>(
+    content: ParseStream<'_>,
+    read: fn(ParseStream<'_>) -> syn::Result<T>,
+) -> syn::Result<T> {
+    let result = read(content);
+    if result.is_err() {
+        content.parse::<TokenStream>()?;
+    }
+    result
 }
 
 fn expected(name: &Ident, input: ParseStream<'_>, what: &str) -> Error {
