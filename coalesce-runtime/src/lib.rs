@@ -1,1 +1,41 @@
-//! The runtime behind `#[coalesce]`.
+//! The runtime behind `#[coalesce]`: who computes, who waits, and how a waiter learns that it is done.
+//!
+//! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
+
+mod backend;
+mod config;
+#[doc(hidden)]
+pub mod contract;
+mod engine;
+mod flight;
+mod format;
+mod ports;
+mod roof;
+mod words;
+
+pub use backend::memory::MemoryCoordinator;
+pub use ports::headers::Headers;
+pub use ports::observer::Counts;
+pub use roof::builder::CoalescerBuilder;
+pub use roof::coalescer::Coalescer;
+pub use roof::default::AlreadySet;
+pub use roof::direct::DirectCall;
+pub use roof::entry::Entry;
+pub use words::error::{BuildError, Error, Problem};
+pub use words::fault::Fault;
+pub use words::key::{Key, KeyBuilder, Piece};
+pub use words::key_part::{KeyPart, KeyWriter};
+pub use words::policy::{ClockProblem, Clocks, MissingHeader, OnError, OnRedisError, Policy};
+
+/// What a coordinator is: for those who bring their own, and for the suites that hold each to the same promises.
+pub mod coordination {
+    pub use crate::engine::ask::{
+        BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+    };
+    pub use crate::engine::cell::{Cell, Told};
+    pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};
+    pub use crate::format::message::Message;
+    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Reply};
+    pub use crate::words::clock::{ServerClock, ServerTime};
+    pub use crate::words::token::Token;
+}

@@ -1,0 +1,200 @@
+//! The in-memory coordinator: one process, no server; the embedded default and the base for tests.
+
+mod channels;
+mod store;
+
+use std::fmt;
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use self::channels::Channels;
+use self::store::Store;
+use crate::engine::ask::{
+    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+};
+use crate::engine::cell::{Cell, Told};
+use crate::ports::coordinator::{Coordinator, Interest, Listener, Reply};
+use crate::words::clock::{ServerClock, ServerTime, now};
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+/// A coordinator that lives in this process and needs no server.
+///
+/// It runs the very rules that the Redis scripts are held to, so a service tested on it meets the
+/// same roles, answers and messages as in production. No question waits and none can fail.
+///
+/// A clone is another handle to the same store: give clones to several coalescers and they behave
+/// like several pods on one Redis. [`MemoryCoordinator::new`] starts a store of its own.
+///
+/// Time is tokio's, so `tokio::time::pause` and `advance` move leases and ages. Memory is bounded
+/// by what has not expired; nothing runs in the background.
+///
+/// ```
+/// use std::time::Duration;
+/// use coalesce_runtime::coordination::{BeginAnswer, BeginAsk, Coordinator, Token};
+/// use coalesce_runtime::{Key, MemoryCoordinator};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let one_pod = MemoryCoordinator::new();
+/// let another = one_pod.clone();
+/// let key = Key::new("shop::get_order", &[&42]);
+/// let ask = |token| BeginAsk { token, lease: Duration::from_secs(3), seen: None, following: None };
+///
+/// let first = one_pod.begin(&key, &ask(Token::random())).await?;
+/// let second = another.begin(&key, &ask(Token::random())).await?;
+/// assert!(matches!(first, BeginAnswer::Lead { .. }));
+/// assert!(matches!(second, BeginAnswer::Follow { .. }));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct MemoryCoordinator {
+    clock: ServerClock,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// Under one lock, so that messages leave in the order of the changes they tell of.
+#[derive(Default)]
+struct Shared {
+    store: Store,
+    channels: Channels,
+}
+
+impl MemoryCoordinator {
+    /// A coordinator with an empty store.
+    pub fn new() -> Self {
+        Self {
+            clock: ServerClock::exact(FIRST_MOMENT, now()),
+            shared: Arc::default(),
+        }
+    }
+
+    /// Puts raw bytes in the place of a key's state, as a stranger or another version of this
+    /// library would: for tests of what has to survive that.
+    pub fn plant(&self, key: &Key, state: Bytes, life: Duration) {
+        let now = self.now();
+        let mut shared = lock(&self.shared);
+        shared
+            .store
+            .ask(key, now, |cell| cell.plant(state, now.plus(life)));
+    }
+
+    fn now(&self) -> ServerTime {
+        self.clock.server_at(now())
+    }
+
+    /// Asks a key's cell and tells the key's listeners before anybody else can ask.
+    fn tell<A>(&self, key: &Key, ask: impl FnOnce(&mut Cell, ServerTime) -> Told<A>) -> A {
+        let mut shared = lock(&self.shared);
+        let now = self.now();
+        let told = shared.store.ask(key, now, |cell| ask(cell, now));
+        if let Some(message) = told.publish {
+            shared.channels.publish(key, &message);
+        }
+        told.answer
+    }
+
+    fn ask<A>(&self, key: &Key, ask: impl FnOnce(&mut Cell, ServerTime) -> A) -> A {
+        self.tell(key, |cell, now| Told {
+            answer: ask(cell, now),
+            publish: None,
+        })
+    }
+
+    fn ear(&self, key: &Key, shared: &mut Shared) -> Listener {
+        let (id, notices) = shared.channels.join(key);
+        // A listener must not keep the store of a coordinator alive that nobody holds any more.
+        let (channels, key) = (Arc::downgrade(&self.shared), key.clone());
+        let interest = Interest::new(move || {
+            if let Some(shared) = channels.upgrade() {
+                lock(&shared).channels.leave(&key, id);
+            }
+        });
+        Listener::new(notices, interest)
+    }
+}
+
+/// Where the clock starts: late enough for a value to have been computed before the coordinator was
+/// made, and the same in every test.
+const FIRST_MOMENT: ServerTime = ServerTime::from_micros(365 * 24 * 3_600 * 1_000_000);
+
+/// A panic elsewhere leaves each cell as it was before or after a question, never in between.
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Coordinator for MemoryCoordinator {
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
+    fn clock(&self) -> ServerClock {
+        self.clock
+    }
+
+    fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
+        Box::pin(async { Ok(self.ask(key, Cell::read)) })
+    }
+
+    fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
+        Box::pin(async { Ok(self.ask(key, |cell, now| cell.begin(now, ask))) })
+    }
+
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+        Box::pin(async {
+            let answer = |ask: &RenewAsk| self.ask(&ask.key, |cell, now| cell.renew(now, ask));
+            Ok(asks.iter().map(answer).collect())
+        })
+    }
+
+    fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
+        Box::pin(async { Ok(self.tell(key, |cell, now| cell.finish(now, key, ask))) })
+    }
+
+    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
+        Box::pin(async move { Ok(self.tell(key, |cell, now| cell.abandon(now, key, token))) })
+    }
+
+    fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
+        Box::pin(async { Ok(self.tell(key, |cell, now| cell.replace(now, key, ask))) })
+    }
+
+    fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
+        Box::pin(async { Ok(self.ear(key, &mut lock(&self.shared))) })
+    }
+
+    fn listening(&self, key: &Key) -> Option<Listener> {
+        let mut shared = lock(&self.shared);
+        let heard = shared.channels.has(key);
+        heard.then(|| self.ear(key, &mut shared))
+    }
+
+    fn subscriptions(&self) -> usize {
+        lock(&self.shared).channels.len()
+    }
+
+    fn close(&self) -> Reply<'_, ()> {
+        Box::pin(ready(Ok(())))
+    }
+}
+
+impl Default for MemoryCoordinator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryCoordinator {
+    /// Counts only: the cells hold outcomes, and outcomes are the callers' business.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shared = lock(&self.shared);
+        f.debug_struct("MemoryCoordinator")
+            .field("cells", &shared.store.len())
+            .field("subscriptions", &shared.channels.len())
+            .finish_non_exhaustive()
+    }
+}

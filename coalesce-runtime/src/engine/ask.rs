@@ -1,0 +1,117 @@
+//! Questions and answers: what is asked of a coordinator, and what it can say.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::format::envelope::{Envelope, Seen};
+use crate::words::clock::ServerTime;
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+/// BEGIN: look at the state again, then try the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BeginAsk {
+    /// The asker's token: it owns the lock if the answer is [`BeginAnswer::Lead`].
+    pub token: Token,
+    /// How long the lock lives without a renewal.
+    pub lease: Duration,
+    /// The state the asker has already seen and does not want. `None`: whatever is there now.
+    pub seen: Option<Seen>,
+    /// The flight the asker follows; it goes on following that one even when it is fenced.
+    pub following: Option<Token>,
+}
+
+/// The answer to BEGIN. The role is said here and never inferred afterwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BeginAnswer {
+    /// There is another outcome than the one the asker had seen.
+    State(Bytes),
+    /// The asker leads: the lock holds its token. It may have led already, when an earlier answer was lost.
+    Lead {
+        /// The state at the election.
+        seen: Seen,
+    },
+    /// Another flight is in progress.
+    Follow {
+        /// Its token.
+        leader: Token,
+        /// What is left of its lease.
+        lease_left: Duration,
+        /// The state below which the asker joined.
+        seen: Seen,
+    },
+}
+
+/// RENEW: the owner is alive; give its lock its full lease again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenewAsk {
+    /// Whose lock.
+    pub key: Key,
+    /// The owner.
+    pub token: Token,
+    /// The state at the owner's election.
+    pub seen: Seen,
+    /// The new lease.
+    pub lease: Duration,
+}
+
+/// The answer to RENEW.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenewAnswer {
+    /// The lock is held for another lease. It may have been gone (Redis restarted, evicted) and
+    /// was taken again, because nothing had happened in between.
+    Held,
+    /// Held, but fenced: the outcome will not be retained.
+    Fenced {
+        /// Since when.
+        at: ServerTime,
+    },
+    /// The lock is gone, or another flight's.
+    Lost,
+}
+
+/// FINISH: store the outcome, delete the lock, publish; only while the lock holds the token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishAsk {
+    /// The outcome. The coordinator stamps its time.
+    pub envelope: Envelope,
+    /// How long ago the body ended.
+    pub ended_ago: Duration,
+    /// How long the state lives.
+    pub life: Duration,
+    /// The state at the flight's election.
+    pub seen: Seen,
+    /// Whether a lock that is merely gone may be taken again: `pending_ttl` has not passed.
+    pub may_retake: bool,
+    /// A failure leaves a stored value where it is and pauses its refreshes, at first for this long.
+    /// `None`: a failure is stored like any outcome.
+    pub spare_value: Option<Duration>,
+}
+
+/// The answer to FINISH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinishAnswer {
+    /// The outcome is the key's state now.
+    Stored,
+    /// A refresh failed: the stored value stays, and the next refresh waits.
+    Spared,
+    /// The flight had been fenced: published to those who had joined it by then, not stored.
+    Fenced {
+        /// Since when.
+        at: ServerTime,
+    },
+    /// The lock was another flight's, or gone: nothing was written and nobody was told.
+    Lost,
+}
+
+/// REPLACE: put a state in place from outside any flight, and fence the flight in progress.
+///
+/// Invalidation replaces by "no outcome", `put` by a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplaceAsk {
+    /// The new state. The coordinator stamps its time.
+    pub envelope: Envelope,
+    /// How long it lives.
+    pub life: Duration,
+}

@@ -1,0 +1,240 @@
+//! The cell: what a coordinator keeps for one key, and the rules by which it changes.
+//!
+//! The in-memory coordinator and the model checker run these functions; the scripts in
+//! `backend/redis` are their twins, and one conformance suite holds both to the same answers.
+
+use bytes::Bytes;
+use std::time::Duration;
+
+use super::ask::{
+    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+};
+use super::lease::pause_after;
+use crate::format::envelope::{Envelope, Seen, Status};
+use crate::format::message::Message;
+use crate::words::clock::ServerTime;
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+/// Lock and state of one key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cell {
+    lock: Option<Lock>,
+    state: Option<State>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Lock {
+    token: Token,
+    fenced_at: Option<ServerTime>,
+    until: ServerTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    bytes: Bytes,
+    until: ServerTime,
+}
+
+/// An answer, and the message it sends to those who listen on the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told<A> {
+    /// For the asker.
+    pub answer: A,
+    /// For the listeners.
+    pub publish: Option<Bytes>,
+}
+
+impl<A> Told<A> {
+    const fn quietly(answer: A) -> Self {
+        Self {
+            answer,
+            publish: None,
+        }
+    }
+}
+
+impl Cell {
+    /// Drops what has expired.
+    pub fn expire(&mut self, now: ServerTime) {
+        self.lock.take_if(|lock| lock.until <= now);
+        self.state.take_if(|state| state.until <= now);
+    }
+
+    /// Whether nothing is left.
+    pub const fn is_empty(&self) -> bool {
+        self.lock.is_none() && self.state.is_none()
+    }
+
+    /// Puts raw bytes in the place of the state, as a stranger would.
+    pub fn plant(&mut self, state: Bytes, until: ServerTime) {
+        self.state = Some(State {
+            bytes: state,
+            until,
+        });
+    }
+
+    /// The state's bytes.
+    pub fn read(&mut self, now: ServerTime) -> Option<Bytes> {
+        self.expire(now);
+        self.state.as_ref().map(|state| state.bytes.clone())
+    }
+
+    /// BEGIN.
+    pub fn begin(&mut self, now: ServerTime, ask: &BeginAsk) -> BeginAnswer {
+        self.expire(now);
+        let seen = self.seen();
+        if let Some(state) = &self.state
+            && ask.seen.is_some_and(|unwanted| unwanted != seen)
+            && !is(state, Status::Invalidated)
+        {
+            return BeginAnswer::State(state.bytes.clone());
+        }
+        match &self.lock {
+            Some(lock) if lock.token == ask.token => BeginAnswer::Lead { seen },
+            Some(lock) if lock.fenced_at.is_none() || ask.following == Some(lock.token) => {
+                BeginAnswer::Follow {
+                    leader: lock.token,
+                    lease_left: now.until(lock.until),
+                    seen,
+                }
+            }
+            _ => {
+                self.take(ask.token, now, ask.lease);
+                BeginAnswer::Lead { seen }
+            }
+        }
+    }
+
+    /// RENEW.
+    pub fn renew(&mut self, now: ServerTime, ask: &RenewAsk) -> RenewAnswer {
+        self.expire(now);
+        let seen = self.seen();
+        match &mut self.lock {
+            Some(lock) if lock.token == ask.token => {
+                lock.until = now.plus(ask.lease);
+                lock.fenced_at
+                    .map_or(RenewAnswer::Held, |at| RenewAnswer::Fenced { at })
+            }
+            None if seen == ask.seen => {
+                self.take(ask.token, now, ask.lease);
+                RenewAnswer::Held
+            }
+            _ => RenewAnswer::Lost,
+        }
+    }
+
+    /// FINISH.
+    pub fn finish(&mut self, now: ServerTime, key: &Key, ask: &FinishAsk) -> Told<FinishAnswer> {
+        self.expire(now);
+        let token = ask.envelope.token;
+        if self.seen() == Seen::from(token) {
+            return Told::quietly(FinishAnswer::Stored);
+        }
+        let computed_at = now.minus(ask.ended_ago);
+        let outcome = Envelope {
+            computed_at,
+            ..ask.envelope.clone()
+        }
+        .encode(key);
+        match &self.lock {
+            Some(Lock {
+                token: holder,
+                fenced_at: Some(at),
+                ..
+            }) if *holder == token => {
+                let at = *at;
+                self.lock = None;
+                let publish = Some(Message::wrap_outcome(&outcome, Some(at)));
+                Told {
+                    answer: FinishAnswer::Fenced { at },
+                    publish,
+                }
+            }
+            Some(lock) if lock.token == token => self.commit(now, ask, outcome),
+            None if ask.may_retake && self.seen() == ask.seen => self.commit(now, ask, outcome),
+            _ => Told::quietly(FinishAnswer::Lost),
+        }
+    }
+
+    fn commit(&mut self, now: ServerTime, ask: &FinishAsk, outcome: Bytes) -> Told<FinishAnswer> {
+        self.lock = None;
+        let publish = Some(Message::wrap_outcome(&outcome, None));
+        let answer = match (&mut self.state, ask.spare_value) {
+            (Some(state), Some(pause))
+                if ask.envelope.status == Status::Failed && is(state, Status::Done) =>
+            {
+                state.bytes = with_failed_refresh(&state.bytes, now, pause);
+                FinishAnswer::Spared
+            }
+            _ => {
+                self.state = Some(State {
+                    bytes: outcome,
+                    until: now.plus(ask.life),
+                });
+                FinishAnswer::Stored
+            }
+        };
+        Told { answer, publish }
+    }
+
+    /// ABANDON: free the lock if `token` holds it. The answer says whether it did.
+    pub fn abandon(&mut self, now: ServerTime, key: &Key, token: Token) -> Told<bool> {
+        self.expire(now);
+        let held = self.lock.take_if(|lock| lock.token == token).is_some();
+        Told {
+            answer: held,
+            publish: held.then(|| Message::encode_abandoned(key, token)),
+        }
+    }
+
+    /// REPLACE. The answer says whether a flight in progress was fenced.
+    pub fn replace(&mut self, now: ServerTime, key: &Key, ask: &ReplaceAsk) -> Told<bool> {
+        self.expire(now);
+        if let Some(lock) = &mut self.lock {
+            // The first fence counts: those who joined before it are the ones the outcome is for.
+            lock.fenced_at.get_or_insert(now);
+        }
+        let bytes = Envelope {
+            computed_at: now,
+            ..ask.envelope.clone()
+        }
+        .encode(key);
+        let publish = Some(Message::wrap_outcome(&bytes, None));
+        self.state = Some(State {
+            bytes,
+            until: now.plus(ask.life),
+        });
+        Told {
+            answer: self.lock.is_some(),
+            publish,
+        }
+    }
+
+    fn take(&mut self, token: Token, now: ServerTime, lease: Duration) {
+        self.lock = Some(Lock {
+            token,
+            fenced_at: None,
+            until: now.plus(lease),
+        });
+    }
+
+    fn seen(&self) -> Seen {
+        Seen::of_state(self.state.as_ref().map(|state| &state.bytes[..]))
+    }
+}
+
+fn is(state: &State, status: Status) -> bool {
+    state.bytes.get(3) == Some(&status.byte())
+}
+
+/// The same state with one more failed refresh and the pause that follows it.
+fn with_failed_refresh(state: &Bytes, now: ServerTime, first_pause: Duration) -> Bytes {
+    let mut bytes = state.to_vec();
+    if let Some(header) = bytes.first_chunk_mut::<{ Envelope::HEADER_LEN }>() {
+        let pause = pause_after(header[6], first_pause);
+        header[6] = header[6].saturating_add(1);
+        header[56..64].copy_from_slice(&now.plus(pause).as_micros().to_be_bytes());
+    }
+    bytes.into()
+}

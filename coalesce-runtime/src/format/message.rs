@@ -1,0 +1,198 @@
+//! Messages: what travels on a key's notify channel.
+//!
+//! ```text
+//!  0  1  kind: O outcome, P outcome whose payload is in the state, A abandoned
+//!  1  8  fenced at, µs on the server's clock; 0 when the outcome was retained
+//!  9  …  an envelope (of kind P and A: without its payload)
+//! ```
+//!
+//! A message carries a whole envelope header, so it proves which key and which flight it is about.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::envelope::{Envelope, Status, Unreadable};
+use crate::words::clock::ServerTime;
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+/// Outcomes up to this many payload bytes travel inside the message.
+pub(crate) const INLINE_PAYLOAD: usize = 8 * 1024;
+
+const HEAD: usize = 9;
+
+/// What a follower hears on its key's channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The flight ended, and this is its outcome.
+    Outcome {
+        /// The outcome, payload included.
+        envelope: Envelope,
+        /// Set when the flight had been fenced: the outcome is only for callers that had joined it by then.
+        fenced_at: Option<ServerTime>,
+    },
+    /// The flight ended; its outcome is too big for a message and stands in the state.
+    Stored {
+        /// The flight.
+        token: Token,
+    },
+    /// The flight ended without an outcome; its lock is free.
+    Abandoned {
+        /// The flight.
+        token: Token,
+    },
+    /// Somebody removed or replaced the state; a flight in progress is fenced.
+    Invalidated,
+}
+
+impl Message {
+    /// The bytes of a message about an outcome, given the bytes of its envelope.
+    pub fn wrap_outcome(envelope: &[u8], fenced_at: Option<ServerTime>) -> Bytes {
+        // A fenced outcome is not stored, so it travels whole or not at all.
+        if fenced_at.is_some() || envelope.len() <= Envelope::HEADER_LEN + INLINE_PAYLOAD {
+            encode(b'O', fenced_at.unwrap_or_default(), envelope)
+        } else {
+            encode(
+                b'P',
+                ServerTime::default(),
+                &envelope[..Envelope::HEADER_LEN],
+            )
+        }
+    }
+
+    /// The bytes of the message that says `token`'s flight was abandoned.
+    pub fn encode_abandoned(key: &Key, token: Token) -> Bytes {
+        let marker = Envelope::new(
+            Status::Invalidated,
+            0,
+            token,
+            std::time::Duration::ZERO,
+            Bytes::new(),
+        );
+        encode(b'A', ServerTime::default(), &marker.encode(key))
+    }
+
+    /// Reads a message on `key`'s channel.
+    ///
+    /// # Errors
+    ///
+    /// Says whether the bytes are none of ours or belong to another key.
+    pub fn decode(key: &Key, bytes: &Bytes) -> Result<Self, Unreadable> {
+        let head: &[u8; HEAD] = bytes.first_chunk().ok_or(Unreadable::Malformed)?;
+        let mut time = [0; 8];
+        time.copy_from_slice(&head[1..]);
+        let fenced_at = match u64::from_be_bytes(time) {
+            0 => None,
+            micros => Some(ServerTime::from_micros(micros)),
+        };
+        let body = bytes.slice(HEAD..);
+        match head[0] {
+            b'O' => match Envelope::decode(key, &body)? {
+                Envelope {
+                    status: Status::Invalidated,
+                    ..
+                } => Ok(Self::Invalidated),
+                envelope => Ok(Self::Outcome {
+                    envelope,
+                    fenced_at,
+                }),
+            },
+            b'P' => Ok(Self::Stored {
+                token: Self::token_of(key, &body)?,
+            }),
+            b'A' => Ok(Self::Abandoned {
+                token: Self::token_of(key, &body)?,
+            }),
+            _ => Err(Unreadable::Malformed),
+        }
+    }
+
+    /// The token of a header whose payload stayed behind, checked like a whole envelope.
+    fn token_of(key: &Key, header: &Bytes) -> Result<Token, Unreadable> {
+        if header.len() != Envelope::HEADER_LEN {
+            return Err(Unreadable::Malformed);
+        }
+        let mut header = header.to_vec();
+        header[64..].fill(0);
+        Envelope::decode(key, &header.into()).map(|envelope| envelope.token)
+    }
+}
+
+fn encode(kind: u8, fenced_at: ServerTime, envelope: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(HEAD + envelope.len());
+    out.put_u8(kind);
+    out.put_u64(fenced_at.as_micros());
+    out.put_slice(envelope);
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn key() -> Key {
+        Key::new("shop::get_order", &[&42_u64])
+    }
+
+    fn envelope(payload: usize) -> Envelope {
+        let token = Token::from_bytes([7; 16]);
+        Envelope::new(
+            Status::Done,
+            1,
+            token,
+            Duration::from_millis(3),
+            vec![5; payload].into(),
+        )
+    }
+
+    #[test]
+    fn a_small_outcome_travels_whole() {
+        let envelope = envelope(INLINE_PAYLOAD);
+        let fenced_at = Some(ServerTime::from_micros(77));
+        let bytes = Message::wrap_outcome(&envelope.encode(&key()), fenced_at);
+        assert_eq!(
+            Message::decode(&key(), &bytes),
+            Ok(Message::Outcome {
+                envelope,
+                fenced_at
+            })
+        );
+    }
+
+    #[test]
+    fn a_big_outcome_sends_the_follower_to_the_state() {
+        let envelope = envelope(INLINE_PAYLOAD + 1);
+        let bytes = Message::wrap_outcome(&envelope.encode(&key()), None);
+        assert_eq!(bytes.len(), HEAD + Envelope::HEADER_LEN);
+        assert_eq!(
+            Message::decode(&key(), &bytes),
+            Ok(Message::Stored {
+                token: envelope.token
+            })
+        );
+    }
+
+    #[test]
+    fn an_abandoned_flight_is_named() {
+        let token = Token::from_bytes([9; 16]);
+        let bytes = Message::encode_abandoned(&key(), token);
+        assert_eq!(
+            Message::decode(&key(), &bytes),
+            Ok(Message::Abandoned { token })
+        );
+    }
+
+    #[test]
+    fn a_message_of_another_key_or_garbage_is_refused() {
+        let bytes = Message::wrap_outcome(&envelope(1).encode(&Key::new("other", &[])), None);
+        assert_eq!(Message::decode(&key(), &bytes), Err(Unreadable::OtherKey));
+        for garbage in [&b""[..], b"O", b"Xaaaaaaaaaaaaaaaa", &[b'P'; 100]] {
+            let garbage = Bytes::copy_from_slice(garbage);
+            assert_eq!(
+                Message::decode(&key(), &garbage),
+                Err(Unreadable::Malformed)
+            );
+        }
+    }
+}

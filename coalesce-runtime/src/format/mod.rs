@@ -1,0 +1,5 @@
+//! Floor 1: how outcomes look as bytes.
+
+pub(crate) mod codec;
+pub(crate) mod envelope;
+pub(crate) mod message;

@@ -1,0 +1,129 @@
+//! The coordinator: who keeps locks and states, and tells those who listen.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::engine::ask::{
+    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+};
+use crate::format::message::Message;
+use crate::words::clock::ServerClock;
+use crate::words::fault::Fault;
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+/// The answer to one question, within the coordinator's own deadline.
+pub type Reply<'a, A> = Pin<Box<dyn Future<Output = Result<A, Fault>> + Send + 'a>>;
+
+/// Keeps lock and state of every key and carries the messages between processes.
+///
+/// Each question is atomic, is answered within the coordinator's operation deadline, and may be
+/// asked again with the same token: the answer and the state are then the same. A [`Fault`] says
+/// that there is no answer, not that nothing happened. The numbered conformance suite states what
+/// every implementation promises.
+///
+/// A question is always asked to its end: an implementation keeps going when the returned future is
+/// dropped, or is not affected by it.
+pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
+    /// Its kind, for people: `"redis"` or `"memory"`.
+    fn kind(&self) -> &'static str;
+
+    /// What is known of the clock by which it measures ages and leases.
+    fn clock(&self) -> ServerClock;
+
+    /// The state's bytes, whatever they are. One `GET` in Redis.
+    fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>>;
+
+    /// Look at the state again, then try the lock. One script in Redis.
+    fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer>;
+
+    /// Give these locks their lease again; answers in the order of the asks. One pipeline in Redis.
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>>;
+
+    /// Store the outcome, delete the lock, publish; only while the lock holds the token. One script.
+    fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer>;
+
+    /// Free the lock if `token` holds it, and say so on the channel. One script.
+    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool>;
+
+    /// Put a state in place from outside any flight, and fence the flight in progress. One script.
+    /// Answers whether a flight was fenced.
+    fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool>;
+
+    /// Hear the key's messages from now on: what is published after this answer is heard, unless the
+    /// subscription breaks, and then [`Notice::Gap`] is.
+    ///
+    /// A fault means that nothing will be heard; the asker polls. At most one `SUBSCRIBE` per key and process.
+    fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener>;
+
+    /// The same without any I/O, when the subscription exists already and is known to be sound.
+    fn listening(&self, key: &Key) -> Option<Listener>;
+
+    /// How many channels are subscribed, lingering ones included.
+    fn subscriptions(&self) -> usize;
+
+    /// Close connections in an orderly way.
+    fn close(&self) -> Reply<'_, ()>;
+}
+
+/// What a listener hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A message of its key.
+    Message(Message),
+    /// Messages may have been missed: look at the state again.
+    Gap,
+}
+
+/// A waiter's ear on one key. Dropping it ends the interest; the subscription lingers a little.
+#[derive(Debug)]
+pub struct Listener {
+    notices: mpsc::UnboundedReceiver<Notice>,
+    _interest: Interest,
+}
+
+/// Runs a closure when the last interest in something is gone.
+pub struct Interest(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Interest {
+    /// `farewell` runs when this is dropped.
+    pub fn new(farewell: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(farewell)))
+    }
+}
+
+impl fmt::Debug for Interest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interest")
+    }
+}
+
+impl Drop for Interest {
+    fn drop(&mut self) {
+        if let Some(farewell) = self.0.take() {
+            farewell();
+        }
+    }
+}
+
+impl Listener {
+    /// An ear that hears what is sent into `notices`.
+    pub fn new(notices: mpsc::UnboundedReceiver<Notice>, interest: Interest) -> Self {
+        Self {
+            notices,
+            _interest: interest,
+        }
+    }
+
+    /// The next notice. Nothing is heard any more once the coordinator went away; polls go on.
+    pub async fn next(&mut self) -> Notice {
+        match self.notices.recv().await {
+            Some(notice) => notice,
+            None => std::future::pending().await,
+        }
+    }
+}

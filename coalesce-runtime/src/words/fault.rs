@@ -1,0 +1,53 @@
+//! Fault: why a question to the coordinator got no usable answer.
+
+use std::fmt;
+
+/// Why the coordinator (Redis) gave no usable answer.
+///
+/// A fault never carries the server's text: error replies can echo arguments, and arguments are
+/// the caller's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No reply within the operation deadline. The command may or may not have been executed.
+    Timeout,
+    /// No connection, or it broke while the command was on its way.
+    Disconnected,
+    /// The server answered with an error: out of memory, read-only, not permitted, loading…
+    Refused,
+    /// The reply was not an answer to the question that was asked.
+    Garbled,
+    /// The key holds a value of a type this library never writes.
+    ForeignType,
+    /// Not asked: the last questions failed, and the pause before the next trial is not over.
+    Paused,
+}
+
+impl Fault {
+    /// A stable name for metrics and logs.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Disconnected => "disconnected",
+            Self::Refused => "refused",
+            Self::Garbled => "garbled",
+            Self::ForeignType => "foreign_type",
+            Self::Paused => "paused",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timeout => "no reply within the operation deadline",
+            Self::Disconnected => "not connected",
+            Self::Refused => "the server refused the command",
+            Self::Garbled => "the reply did not belong to the question",
+            Self::ForeignType => "the key holds a foreign type",
+            Self::Paused => "paused after earlier failures",
+        })
+    }
+}
+
+impl std::error::Error for Fault {}

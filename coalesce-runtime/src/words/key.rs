@@ -1,0 +1,318 @@
+//! Key: the name of one unit of shared work, and how it is put together.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::key_part::{KeyPart, text_of};
+use super::key_text::{bounded, escape, push_escaped, push_namespace};
+
+/// Namespace and canonical key parts; names one unit of shared work in the whole fleet.
+///
+/// Cheap to clone. Its `Debug` form shows the namespace and a digest, never the parts: they hold
+/// argument values.
+#[derive(Clone)]
+pub struct Key(Arc<Inner>);
+
+struct Inner {
+    /// `<namespace>:<key>`, escaped and bounded: what stands between the braces of every Redis key.
+    tag: String,
+    namespace: Arc<str>,
+    digest: [u8; Key::DIGEST_LEN],
+}
+
+impl Key {
+    /// Bytes in a key's digest.
+    pub const DIGEST_LEN: usize = 16;
+
+    /// A key in `namespace` made of `parts`, in order.
+    ///
+    /// ```
+    /// use coalesce_runtime::Key;
+    ///
+    /// let key = Key::new("shop::get_order", &[&"acme", &42]);
+    /// assert_eq!(key.tag(), "shop::get_order:acme:42");
+    /// ```
+    pub fn new(namespace: impl Into<Arc<str>>, parts: &[&dyn KeyPart]) -> Self {
+        let mut builder = KeyBuilder::default();
+        for part in parts {
+            builder.part(*part);
+        }
+        builder.finish(namespace.into(), None)
+    }
+
+    /// The escaped text `<namespace>:<key>`, the hash tag of the key's three names in Redis.
+    pub fn tag(&self) -> &str {
+        &self.0.tag
+    }
+
+    /// The namespace, as given.
+    pub fn namespace(&self) -> &Arc<str> {
+        &self.0.namespace
+    }
+
+    /// The digest of the whole, unshortened text: what an envelope carries to prove whose it is.
+    pub fn digest(&self) -> &[u8; Self::DIGEST_LEN] {
+        &self.0.digest
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.tag == other.0.tag
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The digest is uniform and as good as the text it was made from.
+        self.0.digest.hash(state);
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({}:", self.0.namespace)?;
+        for byte in &self.0.digest[..6] {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_str("…)")
+    }
+}
+
+/// One piece of a key template such as `"{tenant}/{id}"`.
+#[derive(Clone, Copy)]
+pub enum Piece<'a> {
+    /// Literal text between two holes.
+    Text(&'static str),
+    /// A value.
+    Hole(&'a dyn KeyPart),
+}
+
+impl fmt::Debug for Piece<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            Self::Hole(_) => f.write_str("Hole"),
+        }
+    }
+}
+
+/// Collects the parts of a key.
+#[derive(Clone, Debug, Default)]
+pub struct KeyBuilder {
+    text: String,
+    /// Whether a part is there already; a part's own text may be empty.
+    started: bool,
+}
+
+impl KeyBuilder {
+    /// Adds a part.
+    pub fn part(&mut self, part: &(impl KeyPart + ?Sized)) -> &mut Self {
+        self.push(&text_of(part));
+        self
+    }
+
+    /// Adds one part made from a template.
+    ///
+    /// In a hole everything that also occurs in the literal text is escaped, so a value cannot
+    /// take over a separator: `("a/b", "c")` and `("a", "b/c")` in `"{0}/{1}"` differ.
+    pub fn template(&mut self, pieces: &[Piece<'_>]) -> &mut Self {
+        let literal = |byte: u8| {
+            pieces.iter().any(|piece| match piece {
+                Piece::Text(text) => text.as_bytes().contains(&byte),
+                Piece::Hole(_) => false,
+            })
+        };
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(literal) => text.push_str(literal),
+                // `%` is escaped once more, which tells this escaping from the part's own.
+                Piece::Hole(part) => {
+                    escape(
+                        &text_of(*part),
+                        |byte| byte != b'%' && !literal(byte),
+                        &mut text,
+                    );
+                }
+            }
+        }
+        self.push(&text);
+        self
+    }
+
+    /// Adds a request header: its values in order, or its absence.
+    pub fn header<'v>(
+        &mut self,
+        name: &str,
+        values: Option<impl Iterator<Item = &'v str>>,
+    ) -> &mut Self {
+        let plain = |byte: u8| byte.is_ascii_graphic() && !b"%{}:~,=".contains(&byte);
+        let mut text = String::from("~h");
+        escape(name, plain, &mut text);
+        if let Some(values) = values {
+            text.push('=');
+            for (index, value) in values.enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                escape(value.trim(), plain, &mut text);
+            }
+        }
+        self.push(&text);
+        self
+    }
+
+    fn push(&mut self, part: &str) {
+        if self.started {
+            self.text.push(':');
+        }
+        self.started = true;
+        self.text.push_str(part);
+    }
+
+    /// The key. `version` is the call site's `version` option.
+    pub fn finish(self, namespace: Arc<str>, version: Option<u32>) -> Key {
+        let digest = digest(&namespace, version, &self.text);
+        let mut tag = String::with_capacity(namespace.len() + self.text.len() + 8);
+        push_namespace(&namespace, version, &mut tag);
+        tag.push(':');
+        bounded(self.text, &mut tag);
+        Key(Arc::new(Inner {
+            tag,
+            namespace,
+            digest,
+        }))
+    }
+}
+
+fn digest(namespace: &str, version: Option<u32>, key: &str) -> [u8; Key::DIGEST_LEN] {
+    let mut hasher = Sha256::new();
+    // The length in front keeps the boundary between the two texts where it is.
+    hasher.update((namespace.len() as u64).to_be_bytes());
+    hasher.update(namespace.as_bytes());
+    hasher.update(version.map_or([0; 5], |version| {
+        let [a, b, c, d] = version.to_be_bytes();
+        [1, a, b, c, d]
+    }));
+    hasher.update(key.as_bytes());
+    let full = hasher.finalize();
+    let mut digest = [0; Key::DIGEST_LEN];
+    digest.copy_from_slice(&full[..Key::DIGEST_LEN]);
+    digest
+}
+
+/// Escapes a prefix: the part of every Redis name that the application chooses.
+pub(crate) fn escaped_prefix(prefix: &str) -> String {
+    let mut out = String::new();
+    for byte in prefix.bytes() {
+        let plain = byte.is_ascii_graphic() && !b"{}:%".contains(&byte);
+        if plain {
+            out.push(char::from(byte))
+        } else {
+            push_escaped(byte, &mut out)
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(namespace: &'static str, parts: &[&dyn KeyPart]) -> String {
+        Key::new(namespace, parts).tag().to_owned()
+    }
+
+    #[test]
+    fn ordinary_keys_read_like_the_call() {
+        assert_eq!(tag("shop::get_order", &[&42_u64]), "shop::get_order:42");
+        assert_eq!(tag("orders.v2", &[&"A-1"]), "orders.v2:A-1");
+        assert_eq!(tag("now", &[]), "now:");
+    }
+
+    #[test]
+    fn the_namespace_ends_where_it_ends() {
+        assert_ne!(tag("a:b", &[&"c"]), tag("a", &[&"b:c"]));
+        assert_ne!(tag("a::b", &[&"c"]), tag("a", &[&"b", &"c"]));
+        assert_ne!(tag("a:", &[&"c"]), tag("a", &[&"c"]));
+        assert_ne!(
+            Key::new("a:b", &[&"c"]).digest(),
+            Key::new("a", &[&"b:c"]).digest()
+        );
+    }
+
+    #[test]
+    fn braces_in_values_cannot_move_the_hash_tag() {
+        let key = Key::new("n{s}", &[&"}{", &"{x}"]);
+        assert!(!key.tag().contains(['{', '}']), "{}", key.tag());
+    }
+
+    #[test]
+    fn a_template_keeps_its_separators_to_itself() {
+        let of = |a: &str, b: &str| {
+            let mut builder = KeyBuilder::default();
+            builder.template(&[Piece::Hole(&a), Piece::Text("/"), Piece::Hole(&b)]);
+            builder.finish("n".into(), None).tag().to_owned()
+        };
+        assert_eq!(of("acme", "A-1"), "n:acme/A-1");
+        assert_ne!(of("a/b", "c"), of("a", "b/c"));
+        assert_ne!(of("a%2Fb", "c"), of("a/b", "c"));
+    }
+
+    #[test]
+    fn a_template_hole_with_structure_keeps_its_own_separators() {
+        let of = |list: &[&str]| {
+            let mut builder = KeyBuilder::default();
+            builder.template(&[Piece::Text(","), Piece::Hole(&list)]);
+            builder.finish("n".into(), None).tag().to_owned()
+        };
+        assert_ne!(of(&["a", "b"]), of(&["a,b"]));
+    }
+
+    #[test]
+    fn an_absent_header_is_not_an_empty_one_and_not_a_key_part() {
+        let of = |values: Option<Vec<&'static str>>| {
+            let mut builder = KeyBuilder::default();
+            builder
+                .part(&1)
+                .header("x-tenant", values.map(Vec::into_iter));
+            builder.finish("n".into(), None).tag().to_owned()
+        };
+        assert_eq!(of(Some(vec![" acme "])), "n:1:~hx-tenant=acme");
+        assert_eq!(of(Some(vec![])), "n:1:~hx-tenant=");
+        assert_eq!(of(None), "n:1:~hx-tenant");
+        assert_ne!(of(Some(vec!["a,b"])), of(Some(vec!["a", "b"])));
+    }
+
+    #[test]
+    fn keys_are_bounded_whatever_goes_in() {
+        let long = "ü".repeat(32_000);
+        let key = Key::new(long.clone(), &[&long, &long]);
+        assert!(key.tag().len() < 512, "{}", key.tag().len());
+        let other = Key::new(long.clone(), &[&long, &format!("{long}.")]);
+        assert_ne!(key, other);
+    }
+
+    #[test]
+    fn a_new_version_is_another_key() {
+        let of = |version| KeyBuilder::default().finish("n".into(), version);
+        assert_ne!(of(None), of(Some(0)));
+        assert_eq!(of(Some(7)).tag(), "n~v7:");
+        assert_ne!(of(Some(7)).digest(), of(None).digest());
+    }
+
+    #[test]
+    fn debug_shows_no_argument_value() {
+        let shown = format!("{:?}", Key::new("shop::login", &[&"secret-token"]));
+        assert!(
+            shown.contains("shop::login") && !shown.contains("secret"),
+            "{shown}"
+        );
+    }
+}

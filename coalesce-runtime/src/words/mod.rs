@@ -1,0 +1,10 @@
+//! Floor 0: the words every other floor speaks. Nothing here waits, sends or asks for the time.
+
+pub(crate) mod clock;
+pub(crate) mod error;
+pub(crate) mod fault;
+pub(crate) mod key;
+pub(crate) mod key_part;
+pub(crate) mod key_text;
+pub(crate) mod policy;
+pub(crate) mod token;
