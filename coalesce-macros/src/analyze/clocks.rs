@@ -49,7 +49,7 @@ impl Clocks {
             setting(self.stale_ttl, "stale_ttl", "stale_ttl_is"),
             setting(self.pending_ttl, "pending_ttl", "pending_ttl_is"),
             setting(self.wait_timeout, "wait_timeout", "wait_timeout_is"),
-            setting(self.keep_errors, "keep_errors", "keep_errors"),
+            setting(self.keep_errors, "keep_errors", "keep_errors_is"),
         ];
         settings.into_iter().flatten().collect()
     }
@@ -116,10 +116,6 @@ fn known(written: Option<&Written<Duration>>, diagnostics: &mut Diagnostics) -> 
             if first.is_some_and(|segment| segment.ident == "Self") {
                 let message = "the call site is a static, which cannot name `Self`: write the \
                                name of the type";
-                diagnostics.refuse(path, message);
-            }
-            if written.name == "keep_errors" {
-                let message = "`keep_errors` takes seconds or a string: `keep_errors = \"2s\"`";
                 diagnostics.refuse(path, message);
             }
             return Known::Unknown;

@@ -11,6 +11,12 @@ use crate::diagnostics::Diagnostics;
 use crate::names::did_you_mean;
 use crate::parse::{Size, Switch, Written};
 
+/// What Redis holds in one string.
+const LARGEST_PAYLOAD: u64 = 512 * 1024 * 1024;
+
+/// On and off, and how people write them.
+const SWITCH: [&str; 8] = ["true", "on", "yes", "1", "false", "off", "no", "0"];
+
 /// The options that take one of a few words.
 pub(crate) struct Words {
     pub(crate) missing_header: Option<Written<LitStr>>,
@@ -153,16 +159,13 @@ fn bytes(size: &Size) -> syn::Result<LitStr> {
     if value.contains("${") {
         return Ok(text);
     }
+    let refuse = |message: String| Err(syn::Error::new(text.span(), message));
     match ByteSize::from_str(&value) {
-        Ok(ByteSize(0)) => Err(syn::Error::new(
-            text.span(),
-            "with `max_payload` 0 no value would ever be shared between processes",
+        Ok(size) if (1..=LARGEST_PAYLOAD).contains(&size.as_u64()) => Ok(text),
+        Ok(_) => refuse(format!("{value:?} is not between 1 byte and 512 MiB")),
+        Err(_) => refuse(format!(
+            "{value:?} is not a size such as \"1MiB\" or \"64KB\""
         )),
-        Ok(_) => Ok(text),
-        Err(_) => {
-            let message = format!("{value:?} is not a size such as \"1MiB\" or \"64KB\"");
-            Err(syn::Error::new(text.span(), message))
-        }
     }
 }
 
@@ -170,8 +173,8 @@ fn switch(switch: &Switch, diagnostics: &mut Diagnostics) -> LitStr {
     match switch {
         Switch::Fixed(fixed) => LitStr::new(&fixed.value().to_string(), fixed.span()),
         Switch::Text(text) => {
-            let value = text.value();
-            if !(value.contains("${") || value == "true" || value == "false") {
+            let word = text.value().trim().to_ascii_lowercase();
+            if !(word.contains("${") || SWITCH.contains(&word.as_str())) {
                 let message = "`enabled` is \"true\", \"false\", or interpolated: \
                                \"${ORDERS_COALESCE:true}\"";
                 diagnostics.refuse(text, message);

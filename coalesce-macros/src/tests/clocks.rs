@@ -149,15 +149,6 @@ fn flight_must_be_allowed_to_take_some_time_and_to_end() {
 }
 
 #[test]
-fn kept_errors_take_no_constant() {
-    let (message, _) = refusal("keep_errors = KEEP", F);
-    assert_eq!(
-        message,
-        "`keep_errors` takes seconds or a string: `keep_errors = \"2s\"`"
-    );
-}
-
-#[test]
 fn one_bad_clock_is_one_error() {
     assert_eq!(
         refusals("fresh_ttl = \"x\", stale_ttl = 1, pending_ttl = \"y\"", F).len(),

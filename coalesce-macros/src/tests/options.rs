@@ -114,13 +114,13 @@ fn words_and_sizes_that_mean_nothing_are_refused() {
         ),
         (
             "max_payload = 0",
-            "with `max_payload` 0 no value would ever be shared between processes",
+            "\"0\" is not between 1 byte and 512 MiB",
             "0",
         ),
         (
-            "enabled = \"yes\"",
+            "enabled = \"maybe\"",
             "`enabled` is \"true\", \"false\", or interpolated: \"${ORDERS_COALESCE:true}\"",
-            "\"yes\"",
+            "\"maybe\"",
         ),
         (
             "header_keys = [\"X Y\"]",
