@@ -2,11 +2,13 @@
 //!
 //! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
 
+mod backend;
 mod engine;
 mod format;
 mod ports;
 mod words;
 
+pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
 pub use ports::headers::Headers;
 pub use ports::observer::Counts;
 pub use words::error::{BuildError, Error, Problem};

@@ -1,0 +1,3 @@
+//! Floor 4a: the coordinators that ship with the crate.
+
+pub(crate) mod redis;
