@@ -1,0 +1,1 @@
+//! A small cluster: every question reaches the node of its key.
