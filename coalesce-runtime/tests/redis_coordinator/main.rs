@@ -2,9 +2,17 @@
 //!
 //! Each test starts its own `redis-server` on a free loopback port.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
 mod cluster;
 mod listening;
+mod lost;
 mod oracle;
+mod proxy;
 mod reading;
 mod scripts;
 mod server;

@@ -11,7 +11,7 @@ use coalesce_runtime::coordination::{
 use crate::server::{SECOND, Server, envelope, key, state, token};
 
 /// Long enough that nothing expires while a slow machine looks at it.
-const LIFE: Duration = Duration::from_secs(600);
+const LIFE: Duration = Duration::from_mins(10);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_scripts_answer_as_the_cell_does() {
@@ -22,7 +22,7 @@ async fn the_scripts_answer_as_the_cell_does() {
 
 /// Asks both the same and compares answers and states, except for moments: those are compared as
 /// zero or not, since each has a clock of its own.
-pub async fn every_answer_is_the_cells(
+pub(crate) async fn every_answer_is_the_cells(
     server: &Server,
     coordinator: &RedisCoordinator,
     questions: u32,

@@ -12,8 +12,8 @@ use coalesce_runtime::coordination::{
 };
 use coalesce_runtime::{Key, RedisCoordinator, RedisSettings};
 
-pub const SECOND: Duration = Duration::from_secs(1);
-pub const MS: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
 
 /// Nothing here takes longer on a machine that works.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -21,18 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(15);
 static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
 
 /// A `redis-server` of this test alone. It dies with this value.
-pub struct Server {
-    pub port: u16,
+pub(crate) struct Server {
+    pub(crate) port: u16,
     child: Child,
     directory: PathBuf,
 }
 
 impl Server {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::start_at(free_port(), &[])
     }
 
-    pub fn start_at(port: u16, more: &[&str]) -> Self {
+    pub(crate) fn start_at(port: u16, more: &[&str]) -> Self {
         let number = DIRECTORIES.fetch_add(1, Ordering::Relaxed);
         let name = format!("coalesce-redis-{}-{number}", std::process::id());
         let directory = std::env::temp_dir().join(name);
@@ -61,29 +61,38 @@ impl Server {
         server
     }
 
-    pub fn url(&self) -> String {
+    /// The port on which nodes of a cluster talk to each other.
+    pub(crate) fn bus(&self) -> u64 {
+        self.ask(&["CONFIG", "GET", "cluster-port"])
+            .lines()
+            .last()
+            .and_then(|port| port.parse().ok())
+            .expect("a node of a cluster")
+    }
+
+    pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    pub async fn coordinator(&self) -> RedisCoordinator {
+    pub(crate) async fn coordinator(&self) -> RedisCoordinator {
         RedisCoordinator::connect(self.settings()).await.unwrap()
     }
 
-    pub fn settings(&self) -> RedisSettings {
+    pub(crate) fn settings(&self) -> RedisSettings {
         RedisSettings::new(self.url())
     }
 
-    pub fn plain(&self) -> Plain {
+    pub(crate) fn plain(&self) -> Plain {
         Plain::open(self.port).expect("the server is there")
     }
 
     /// Asks one thing on a connection of its own.
-    pub fn ask(&self, words: &[&str]) -> String {
+    pub(crate) fn ask(&self, words: &[&str]) -> String {
         self.plain().ask(words)
     }
 
     /// One number of INFO.
-    pub fn info(&self, section: &str, field: &str) -> u64 {
+    pub(crate) fn info(&self, section: &str, field: &str) -> u64 {
         let info = self.ask(&["INFO", section]);
         let line = info.lines().find_map(|line| line.strip_prefix(field));
         let digits: String = line
@@ -97,16 +106,16 @@ impl Server {
     }
 
     /// How often a command was called since the last CONFIG RESETSTAT.
-    pub fn calls(&self, command: &str) -> u64 {
+    pub(crate) fn calls(&self, command: &str) -> u64 {
         self.info("commandstats", &format!("cmdstat_{command}"))
     }
 
     /// Stops the process as a machine that hangs would.
-    pub fn freeze(&self) {
+    pub(crate) fn freeze(&self) {
         self.signal("-STOP");
     }
 
-    pub fn thaw(&self) {
+    pub(crate) fn thaw(&self) {
         self.signal("-CONT");
     }
 
@@ -127,28 +136,28 @@ impl Drop for Server {
     }
 }
 
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
 /// A connection that speaks the old protocol, for questions that are not under test.
-pub struct Plain(BufReader<TcpStream>);
+pub(crate) struct Plain(BufReader<TcpStream>);
 
 impl Plain {
-    pub fn open(port: u16) -> Option<Self> {
+    pub(crate) fn open(port: u16) -> Option<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Some(Self(BufReader::new(stream)))
     }
 
     /// The answer as text: an error with its `-`, the parts of a list in lines, `nil` for nothing.
-    pub fn ask(&mut self, words: &[&str]) -> String {
+    pub(crate) fn ask(&mut self, words: &[&str]) -> String {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         String::from_utf8_lossy(&self.ask_raw(&words)).into_owned()
     }
 
-    pub fn ask_raw(&mut self, words: &[&[u8]]) -> Vec<u8> {
+    pub(crate) fn ask_raw(&mut self, words: &[&[u8]]) -> Vec<u8> {
         let mut request = format!("*{}\r\n", words.len()).into_bytes();
         for word in words {
             request.extend(format!("${}\r\n", word.len()).bytes());
@@ -182,7 +191,7 @@ impl Plain {
 }
 
 /// Waits until something holds. There is a limit, and reaching it is a failure.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
         assert!(started.elapsed() < PATIENCE, "in vain: {what}");
@@ -191,7 +200,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The same where tasks have to run in the meantime.
-pub async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
+pub(crate) async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
     let started = Instant::now();
     while !holds().await {
         assert!(started.elapsed() < PATIENCE, "in vain: {what}");
@@ -200,23 +209,23 @@ pub async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration 
     started.elapsed()
 }
 
-pub fn key(number: u32) -> Key {
+pub(crate) fn key(number: u32) -> Key {
     Key::new("shop::get_order", &[&number])
 }
 
-pub fn lock(number: u32) -> String {
+pub(crate) fn lock(number: u32) -> String {
     format!("coalesce:lock:{{shop::get_order:{number}}}")
 }
 
-pub fn state(number: u32) -> String {
+pub(crate) fn state(number: u32) -> String {
     format!("coalesce:state:{{shop::get_order:{number}}}")
 }
 
-pub fn token(byte: u8) -> Token {
+pub(crate) fn token(byte: u8) -> Token {
     Token::from_bytes([byte; 16])
 }
 
-pub fn begin(token: Token) -> BeginAsk {
+pub(crate) fn begin(token: Token) -> BeginAsk {
     BeginAsk {
         token,
         lease: 3 * SECOND,
@@ -225,11 +234,11 @@ pub fn begin(token: Token) -> BeginAsk {
     }
 }
 
-pub fn envelope(status: Status, token: Token, payload: &[u8]) -> Envelope {
+pub(crate) fn envelope(status: Status, token: Token, payload: &[u8]) -> Envelope {
     Envelope::new(status, 1, token, 20 * MS, payload.to_vec().into())
 }
 
-pub fn finish(envelope: Envelope) -> FinishAsk {
+pub(crate) fn finish(envelope: Envelope) -> FinishAsk {
     FinishAsk {
         envelope,
         ended_ago: Duration::ZERO,
@@ -240,6 +249,6 @@ pub fn finish(envelope: Envelope) -> FinishAsk {
     }
 }
 
-pub const LEAD: BeginAnswer = BeginAnswer::Lead {
+pub(crate) const LEAD: BeginAnswer = BeginAnswer::Lead {
     seen: Seen::NOTHING,
 };

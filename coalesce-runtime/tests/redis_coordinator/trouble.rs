@@ -92,10 +92,7 @@ async fn a_paused_write_keeps_nobody_from_reading() {
         let begun = coordinator
             .begin(&key(100 + number), &begin(token(1)))
             .await;
-        assert!(
-            matches!(begun, Err(Fault::Timeout | Fault::Paused)),
-            "{begun:?}"
-        );
+        assert!(begun.is_err(), "{begun:?}");
         assert!(coordinator.read(&key(1)).await.unwrap().is_some());
     }
     server.ask(&["CLIENT", "UNPAUSE"]);
