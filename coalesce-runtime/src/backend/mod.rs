@@ -1,3 +1,3 @@
 //! Floor 4a: the adapters. Each is a coordinator, and knows nothing of the others or of the drivers.
 
-pub mod memory;
+pub(crate) mod memory;
