@@ -1,10 +1,11 @@
 //! BEGIN: who leads, who follows, and who is answered by a state.
 
-use coalesce_runtime::coordination::{BeginAnswer, BeginAsk, Seen, Token};
+use coalesce_runtime::Key;
+use coalesce_runtime::coordination::{BeginAnswer, BeginAsk, FinishAsk, RenewAnswer, Seen, Token};
 
 use crate::asks::{
     LONG, SHORT, begin, begin_below, done, followed, invalidation, is_lead, lead, lead_for,
-    leave_value, ms, put,
+    leave_value, ms, put, renew,
 };
 use crate::world::World;
 
@@ -115,12 +116,7 @@ pub(crate) async fn c010_a_hundred_concurrent_askers_elect_exactly_one(w: &World
     assert_eq!(leaders_among(w, &w.key("k"), 100, None).await, 1);
 }
 
-async fn leaders_among(
-    w: &World,
-    key: &coalesce_runtime::Key,
-    askers: usize,
-    following: Option<Token>,
-) -> usize {
+async fn leaders_among(w: &World, key: &Key, askers: usize, following: Option<Token>) -> usize {
     let mut asked = tokio::task::JoinSet::new();
     for number in 0..askers {
         let side = if number % 2 == 0 { &w.here } else { &w.there };
@@ -184,7 +180,7 @@ pub(crate) async fn c014_whoever_wants_no_state_leads_and_learns_its_mark(w: &Wo
 pub(crate) async fn c015_an_expired_state_is_no_answer(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
-    let ask = coalesce_runtime::coordination::FinishAsk {
+    let ask = FinishAsk {
         life: SHORT,
         ..done(token, b"brief")
     };
@@ -231,8 +227,20 @@ pub(crate) async fn c018_a_follower_of_a_fenced_flight_goes_on_following_it(w: &
     assert_eq!(followed(&w.there.begin(&key, ask).await), Some(fenced));
 }
 
+/// To have followed some flight is not to have joined this one before its fence.
+pub(crate) async fn c019_a_follower_of_another_flight_does_not_join_a_fenced_one(w: &World) {
+    let key = w.key("k");
+    lead(&w.here, &key).await;
+    w.there.replace(&key, invalidation()).await;
+    let ask = BeginAsk {
+        following: Some(Token::random()),
+        ..begin_below(Token::random(), Seen::NOTHING)
+    };
+    assert!(is_lead(&w.there.begin(&key, ask).await));
+}
+
 /// A fenced flight is over when its lease is, also for those who follow it.
-pub(crate) async fn c019_a_follower_of_a_fenced_flight_takes_over_when_its_lease_ends(w: &World) {
+pub(crate) async fn c020_a_follower_of_a_fenced_flight_takes_over_when_its_lease_ends(w: &World) {
     let key = w.key("k");
     let fenced = lead_for(&w.here, &key, SHORT).await;
     w.there.replace(&key, invalidation()).await;
@@ -244,16 +252,18 @@ pub(crate) async fn c019_a_follower_of_a_fenced_flight_takes_over_when_its_lease
     assert!(is_lead(&w.there.begin(&key, ask).await));
 }
 
-/// The owner of a fenced flight leads it still: its own caller gets its outcome.
-pub(crate) async fn c020_a_fenced_leader_that_asks_again_still_leads(w: &World) {
+/// The owner of a fenced flight leads it still, and it is fenced still.
+pub(crate) async fn c021_a_fenced_leader_that_asks_again_still_leads(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     w.there.replace(&key, invalidation()).await;
     assert!(is_lead(&w.here.begin(&key, begin(token)).await));
+    let answer = w.here.renew(renew(&key, token)).await;
+    assert!(matches!(answer, RenewAnswer::Fenced { .. }), "{answer:?}");
 }
 
 /// A fence belongs to one flight: the next one is as good as any.
-pub(crate) async fn c021_the_flight_after_a_fenced_one_is_not_fenced(w: &World) {
+pub(crate) async fn c022_the_flight_after_a_fenced_one_is_not_fenced(w: &World) {
     let key = w.key("k");
     lead(&w.here, &key).await;
     w.there.replace(&key, put(Token::random(), b"put")).await;
@@ -263,7 +273,7 @@ pub(crate) async fn c021_the_flight_after_a_fenced_one_is_not_fenced(w: &World) 
 }
 
 /// Whoever follows a flight that was superseded meanwhile is sent to the one in progress.
-pub(crate) async fn c022_a_follower_of_a_superseded_flight_is_sent_to_its_successor(w: &World) {
+pub(crate) async fn c023_a_follower_of_a_superseded_flight_is_sent_to_its_successor(w: &World) {
     let key = w.key("k");
     let old = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;

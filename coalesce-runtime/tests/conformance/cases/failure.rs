@@ -33,7 +33,7 @@ fn pause_left(w: &World, state: &Envelope) -> Duration {
 }
 
 /// A failed refresh never removes a good value.
-pub(crate) async fn c060_a_failed_refresh_spares_the_value(w: &World) {
+pub(crate) async fn c061_a_failed_refresh_spares_the_value(w: &World) {
     let key = w.key("k");
     let value = leave_value(&w.here, &key, b"value").await;
     let before = w.there.state(&key).await;
@@ -47,7 +47,7 @@ pub(crate) async fn c060_a_failed_refresh_spares_the_value(w: &World) {
 }
 
 /// A failed refresh notes, in the value itself, that the next one waits.
-pub(crate) async fn c061_a_failed_refresh_notes_the_pause(w: &World) {
+pub(crate) async fn c062_a_failed_refresh_notes_the_pause(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     failed_refresh(w, &key).await;
@@ -58,7 +58,7 @@ pub(crate) async fn c061_a_failed_refresh_notes_the_pause(w: &World) {
 }
 
 /// Refresh after failed refresh, the pause grows.
-pub(crate) async fn c062_the_pause_grows_with_each_failure(w: &World) {
+pub(crate) async fn c063_the_pause_grows_with_each_failure(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     for (number, factor) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (7, 30)] {
@@ -74,7 +74,7 @@ pub(crate) async fn c062_the_pause_grows_with_each_failure(w: &World) {
 }
 
 /// A value that is refreshed forgets the failures before.
-pub(crate) async fn c063_a_new_value_ends_the_pause(w: &World) {
+pub(crate) async fn c064_a_new_value_ends_the_pause(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     failed_refresh(w, &key).await;
@@ -87,7 +87,7 @@ pub(crate) async fn c063_a_new_value_ends_the_pause(w: &World) {
 }
 
 /// A spared value lives as long as it would have lived.
-pub(crate) async fn c064_a_spared_value_keeps_its_life(w: &World) {
+pub(crate) async fn c065_a_spared_value_keeps_its_life(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let brief = FinishAsk {
@@ -103,7 +103,7 @@ pub(crate) async fn c064_a_spared_value_keeps_its_life(w: &World) {
 }
 
 /// A failed refresh frees the lock.
-pub(crate) async fn c065_a_failed_refresh_frees_the_lock(w: &World) {
+pub(crate) async fn c066_a_failed_refresh_frees_the_lock(w: &World) {
     let key = w.key("k");
     let value = leave_value(&w.here, &key, b"value").await;
     failed_refresh(w, &key).await;
@@ -112,7 +112,7 @@ pub(crate) async fn c065_a_failed_refresh_frees_the_lock(w: &World) {
 }
 
 /// Those who joined a refresh that fails get its error, though it is not stored.
-pub(crate) async fn c066_the_followers_of_a_failed_refresh_hear_its_error(w: &World) {
+pub(crate) async fn c067_the_followers_of_a_failed_refresh_hear_its_error(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     let mut ear = w.there.listen(&key).await;
@@ -123,7 +123,7 @@ pub(crate) async fn c066_the_followers_of_a_failed_refresh_hear_its_error(w: &Wo
 }
 
 /// Without a value to spare an error is the outcome, for the followers to read.
-pub(crate) async fn c067_an_error_is_stored_where_there_is_no_value(w: &World) {
+pub(crate) async fn c068_an_error_is_stored_where_there_is_no_value(w: &World) {
     let key = w.key("k");
     assert_eq!(failed_refresh(w, &key).await, FinishAnswer::Stored);
     let state = w.there.state(&key).await;
@@ -134,7 +134,7 @@ pub(crate) async fn c067_an_error_is_stored_where_there_is_no_value(w: &World) {
 }
 
 /// Whoever does not ask to spare the value overwrites it.
-pub(crate) async fn c068_an_error_overwrites_a_value_that_is_not_to_be_spared(w: &World) {
+pub(crate) async fn c069_an_error_overwrites_a_value_that_is_not_to_be_spared(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     let token = lead(&w.here, &key).await;
@@ -144,7 +144,7 @@ pub(crate) async fn c068_an_error_overwrites_a_value_that_is_not_to_be_spared(w:
 }
 
 /// Only values are spared: an error, a marker or an invalidation makes way for a newer error.
-pub(crate) async fn c069_only_a_value_is_spared(w: &World) {
+pub(crate) async fn c070_only_a_value_is_spared(w: &World) {
     let key = w.key("error");
     failed_refresh(w, &key).await;
     assert_eq!(failed_refresh(w, &key).await, FinishAnswer::Stored);
@@ -154,7 +154,7 @@ pub(crate) async fn c069_only_a_value_is_spared(w: &World) {
 }
 
 /// The wish to spare a value is about errors: a value is replaced by a value.
-pub(crate) async fn c070_a_value_is_replaced_by_a_value_that_would_have_spared_it(w: &World) {
+pub(crate) async fn c071_a_value_is_replaced_by_a_value_that_would_have_spared_it(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     let token = lead(&w.here, &key).await;
@@ -164,7 +164,7 @@ pub(crate) async fn c070_a_value_is_replaced_by_a_value_that_would_have_spared_i
 }
 
 /// A failed refresh of a superseded leader changes nothing, the pause included.
-pub(crate) async fn c071_a_late_failure_notes_no_pause(w: &World) {
+pub(crate) async fn c072_a_late_failure_notes_no_pause(w: &World) {
     let key = w.key("k");
     let value = leave_value(&w.here, &key, b"value").await;
     let old = lead_for(&w.here, &key, SHORT).await;
@@ -180,7 +180,7 @@ pub(crate) async fn c071_a_late_failure_notes_no_pause(w: &World) {
 }
 
 /// A flight that ends without an outcome frees the key and says so, by name.
-pub(crate) async fn c072_an_abandoned_flight_frees_the_lock_and_is_told(w: &World) {
+pub(crate) async fn c073_an_abandoned_flight_frees_the_lock_and_is_told(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let mut ear = w.there.listen(&key).await;
@@ -190,7 +190,7 @@ pub(crate) async fn c072_an_abandoned_flight_frees_the_lock_and_is_told(w: &Worl
 }
 
 /// Only the owner frees a lock.
-pub(crate) async fn c073_a_strangers_abandon_does_nothing(w: &World) {
+pub(crate) async fn c074_a_strangers_abandon_does_nothing(w: &World) {
     let key = w.key("k");
     let owner = lead(&w.here, &key).await;
     let mut ear = w.there.listen(&key).await;
@@ -201,7 +201,7 @@ pub(crate) async fn c073_a_strangers_abandon_does_nothing(w: &World) {
 }
 
 /// A lease that has ended is not given back: the lock may be another's by now.
-pub(crate) async fn c074_an_abandon_after_the_lease_is_a_no_op(w: &World) {
+pub(crate) async fn c075_an_abandon_after_the_lease_is_a_no_op(w: &World) {
     let key = w.key("k");
     let old = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -212,7 +212,7 @@ pub(crate) async fn c074_an_abandon_after_the_lease_is_a_no_op(w: &World) {
 }
 
 /// Abandoning again changes nothing and is not told again.
-pub(crate) async fn c075_an_abandon_asked_again_is_a_no_op(w: &World) {
+pub(crate) async fn c076_an_abandon_asked_again_is_a_no_op(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let mut ear = w.there.listen(&key).await;
@@ -223,7 +223,7 @@ pub(crate) async fn c075_an_abandon_asked_again_is_a_no_op(w: &World) {
 }
 
 /// A flight without an outcome takes nothing away.
-pub(crate) async fn c076_an_abandoned_flight_leaves_the_state_as_it_is(w: &World) {
+pub(crate) async fn c077_an_abandoned_flight_leaves_the_state_as_it_is(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     let before = w.there.read(&key).await;

@@ -10,7 +10,7 @@ use crate::asks::{
 use crate::world::World;
 
 /// What the leader hands over is what anybody reads: status, codec, token, run time and payload.
-pub(crate) async fn c038_a_finish_stores_the_outcome(w: &World) {
+pub(crate) async fn c039_a_finish_stores_the_outcome(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let ask = done(token, b"value");
@@ -22,7 +22,7 @@ pub(crate) async fn c038_a_finish_stores_the_outcome(w: &World) {
 }
 
 /// The lock goes with the outcome: whoever does not want it may lead at once.
-pub(crate) async fn c039_a_finish_frees_the_lock(w: &World) {
+pub(crate) async fn c040_a_finish_frees_the_lock(w: &World) {
     let key = w.key("k");
     let token = leave_value(&w.here, &key, b"value").await;
     let answer = w.there.begin(&key, begin(Token::random())).await;
@@ -30,7 +30,7 @@ pub(crate) async fn c039_a_finish_frees_the_lock(w: &World) {
 }
 
 /// Whoever hears of an outcome can read it: it is published after it is stored.
-pub(crate) async fn c040_an_outcome_is_stored_before_it_is_published(w: &World) {
+pub(crate) async fn c041_an_outcome_is_stored_before_it_is_published(w: &World) {
     for round in 0..20 {
         let key = w.key(&round.to_string());
         let mut ear = w.there.listen(&key).await;
@@ -42,7 +42,7 @@ pub(crate) async fn c040_an_outcome_is_stored_before_it_is_published(w: &World) 
 }
 
 /// The message holds the very outcome that is stored, its time included.
-pub(crate) async fn c041_a_published_outcome_is_the_stored_one(w: &World) {
+pub(crate) async fn c042_a_published_outcome_is_the_stored_one(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     leave_value(&w.here, &key, b"value").await;
@@ -51,7 +51,7 @@ pub(crate) async fn c041_a_published_outcome_is_the_stored_one(w: &World) {
 }
 
 /// A finish whose answer was lost is asked again: same answer, same state, no second message.
-pub(crate) async fn c042_a_finish_asked_again_is_the_same_finish(w: &World) {
+pub(crate) async fn c043_a_finish_asked_again_is_the_same_finish(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let token = leave_value(&w.here, &key, b"value").await;
@@ -67,7 +67,7 @@ pub(crate) async fn c042_a_finish_asked_again_is_the_same_finish(w: &World) {
 }
 
 /// A finish asked again while the next flight runs leaves that one's lock alone.
-pub(crate) async fn c043_a_finish_asked_again_leaves_the_next_flight_alone(w: &World) {
+pub(crate) async fn c044_a_finish_asked_again_leaves_the_next_flight_alone(w: &World) {
     let key = w.key("k");
     let token = leave_value(&w.here, &key, b"value").await;
     let next = lead(&w.there, &key).await;
@@ -80,7 +80,7 @@ pub(crate) async fn c043_a_finish_asked_again_leaves_the_next_flight_alone(w: &W
 }
 
 /// A superseded leader writes nothing, tells nobody and frees nothing that is another's.
-pub(crate) async fn c044_a_late_finish_is_refused(w: &World) {
+pub(crate) async fn c045_a_late_finish_is_refused(w: &World) {
     let key = w.key("k");
     let old = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -95,7 +95,7 @@ pub(crate) async fn c044_a_late_finish_is_refused(w: &World) {
 }
 
 /// The outcome of a flight that began earlier never replaces that of one that began later.
-pub(crate) async fn c045_a_late_finish_does_not_overwrite_newer_state(w: &World) {
+pub(crate) async fn c046_a_late_finish_does_not_overwrite_newer_state(w: &World) {
     let key = w.key("k");
     let old = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -106,7 +106,7 @@ pub(crate) async fn c045_a_late_finish_does_not_overwrite_newer_state(w: &World)
 }
 
 /// A stranger's finish does nothing, whatever it claims.
-pub(crate) async fn c046_a_strangers_finish_is_refused(w: &World) {
+pub(crate) async fn c047_a_strangers_finish_is_refused(w: &World) {
     let key = w.key("k");
     let owner = lead(&w.here, &key).await;
     let forged = retaking(done(Token::random(), b"forged"));
@@ -125,7 +125,7 @@ fn retaking(ask: FinishAsk) -> FinishAsk {
 }
 
 /// A lock that is merely gone does not cost the outcome.
-pub(crate) async fn c047_a_finish_after_the_lock_is_gone_may_retake_it(w: &World) {
+pub(crate) async fn c048_a_finish_after_the_lock_is_gone_may_retake_it(w: &World) {
     let key = w.key("k");
     let token = ended_lease(w, &key).await;
     let mut ear = w.there.listen(&key).await;
@@ -136,7 +136,7 @@ pub(crate) async fn c047_a_finish_after_the_lock_is_gone_may_retake_it(w: &World
 }
 
 /// Once the longest time for a flight is over, its outcome is too late even for an empty place.
-pub(crate) async fn c048_a_finish_after_the_lock_is_gone_is_refused_when_it_may_not_retake(
+pub(crate) async fn c049_a_finish_after_the_lock_is_gone_is_refused_when_it_may_not_retake(
     w: &World,
 ) {
     let key = w.key("k");
@@ -151,7 +151,7 @@ pub(crate) async fn c048_a_finish_after_the_lock_is_gone_is_refused_when_it_may_
 }
 
 /// A retake is for a place where nothing has happened.
-pub(crate) async fn c049_a_finish_does_not_retake_when_the_state_has_changed(w: &World) {
+pub(crate) async fn c050_a_finish_does_not_retake_when_the_state_has_changed(w: &World) {
     let key = w.key("k");
     let token = ended_lease(w, &key).await;
     let newer = put(Token::random(), b"put");
@@ -163,7 +163,7 @@ pub(crate) async fn c049_a_finish_does_not_retake_when_the_state_has_changed(w: 
 }
 
 /// What was invalidated is not brought back by a flight that had lost its lock.
-pub(crate) async fn c050_a_finish_does_not_retake_after_an_invalidation(w: &World) {
+pub(crate) async fn c051_a_finish_does_not_retake_after_an_invalidation(w: &World) {
     let key = w.key("k");
     let token = ended_lease(w, &key).await;
     w.there.replace(&key, invalidation()).await;
@@ -179,7 +179,7 @@ async fn ended_lease(w: &World, key: &Key) -> Token {
 }
 
 /// The old state may expire under a running flight; a lock that is held is enough.
-pub(crate) async fn c051_an_owner_finishes_whatever_has_become_of_the_old_state(w: &World) {
+pub(crate) async fn c052_an_owner_finishes_whatever_has_become_of_the_old_state(w: &World) {
     let key = w.key("k");
     let old = lead(&w.here, &key).await;
     let brief = FinishAsk {
@@ -197,7 +197,7 @@ pub(crate) async fn c051_an_owner_finishes_whatever_has_become_of_the_old_state(
 }
 
 /// A fenced flight's outcome is for those who had joined it: published with the fence, not stored.
-pub(crate) async fn c052_a_fenced_finish_is_published_and_not_stored(w: &World) {
+pub(crate) async fn c053_a_fenced_finish_is_published_and_not_stored(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     w.there.replace(&key, invalidation()).await;
@@ -212,7 +212,7 @@ pub(crate) async fn c052_a_fenced_finish_is_published_and_not_stored(w: &World) 
 }
 
 /// A fenced flight frees its lock like any other.
-pub(crate) async fn c053_a_fenced_finish_frees_the_lock(w: &World) {
+pub(crate) async fn c054_a_fenced_finish_frees_the_lock(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let invalidation = invalidation();
@@ -228,7 +228,7 @@ pub(crate) async fn c053_a_fenced_finish_frees_the_lock(w: &World) {
 }
 
 /// After a fence the newcomer's flight is the key's; the fenced one has nothing left to finish.
-pub(crate) async fn c054_a_fenced_finish_after_a_newcomers_election_is_refused(w: &World) {
+pub(crate) async fn c055_a_fenced_finish_after_a_newcomers_election_is_refused(w: &World) {
     let key = w.key("k");
     let fenced = lead(&w.here, &key).await;
     w.there.replace(&key, invalidation()).await;
@@ -246,7 +246,7 @@ pub(crate) async fn c054_a_fenced_finish_after_a_newcomers_election_is_refused(w
 }
 
 /// A value of no bytes is a value.
-pub(crate) async fn c055_an_empty_payload_is_stored_as_a_value(w: &World) {
+pub(crate) async fn c056_an_empty_payload_is_stored_as_a_value(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"").await;
     let stored = w.there.state(&key).await;
@@ -254,7 +254,7 @@ pub(crate) async fn c055_an_empty_payload_is_stored_as_a_value(w: &World) {
 }
 
 /// Payloads are bytes, not text, and come back whole.
-pub(crate) async fn c056_any_bytes_come_back_as_they_were(w: &World) {
+pub(crate) async fn c057_any_bytes_come_back_as_they_were(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let payload = (0..=255).cycle().take(1024 * 1024).collect::<Vec<u8>>();
@@ -265,7 +265,7 @@ pub(crate) async fn c056_any_bytes_come_back_as_they_were(w: &World) {
 }
 
 /// "Too large" is an outcome of its own, so that nobody waits for a value that never comes.
-pub(crate) async fn c057_a_too_large_marker_is_stored_and_published(w: &World) {
+pub(crate) async fn c058_a_too_large_marker_is_stored_and_published(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let token = lead(&w.here, &key).await;
@@ -276,7 +276,7 @@ pub(crate) async fn c057_a_too_large_marker_is_stored_and_published(w: &World) {
 }
 
 /// Two flights, one after the other: the later state stands, and both were told in their order.
-pub(crate) async fn c058_the_next_flight_replaces_the_state(w: &World) {
+pub(crate) async fn c059_the_next_flight_replaces_the_state(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let first = leave_value(&w.here, &key, b"one").await;
@@ -287,7 +287,7 @@ pub(crate) async fn c058_the_next_flight_replaces_the_state(w: &World) {
 }
 
 /// A finish on a key that nobody began is nobody's.
-pub(crate) async fn c059_a_finish_without_a_flight_is_refused(w: &World) {
+pub(crate) async fn c060_a_finish_without_a_flight_is_refused(w: &World) {
     let key = w.key("k");
     assert_eq!(
         w.here.finish(&key, done(Token::random(), b"value")).await,

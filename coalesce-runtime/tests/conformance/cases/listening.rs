@@ -19,7 +19,7 @@ async fn leave_bytes(side: &Side, key: &coalesce_runtime::Key, len: usize) -> To
 }
 
 /// A message is for the listeners of its key and no others.
-pub(crate) async fn c089_only_the_keys_listeners_hear_a_message(w: &World) {
+pub(crate) async fn c090_only_the_keys_listeners_hear_a_message(w: &World) {
     let (mine, other) = (w.key("mine"), w.key("other"));
     let mut ear = w.there.listen(&mine).await;
     let mut other_ear = w.there.listen(&other).await;
@@ -31,7 +31,7 @@ pub(crate) async fn c089_only_the_keys_listeners_hear_a_message(w: &World) {
 }
 
 /// Everybody who listens hears, in one process or in several.
-pub(crate) async fn c090_all_listeners_of_a_key_hear_it(w: &World) {
+pub(crate) async fn c091_all_listeners_of_a_key_hear_it(w: &World) {
     let key = w.key("k");
     let mut ears = [
         w.here.listen(&key).await,
@@ -45,7 +45,7 @@ pub(crate) async fn c090_all_listeners_of_a_key_hear_it(w: &World) {
 }
 
 /// What was said before a listener came is not said to it; it looks at the state instead.
-pub(crate) async fn c091_a_listener_hears_nothing_from_before_it_came(w: &World) {
+pub(crate) async fn c092_a_listener_hears_nothing_from_before_it_came(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"before").await;
     let mut ear = w.there.listen(&key).await;
@@ -53,7 +53,7 @@ pub(crate) async fn c091_a_listener_hears_nothing_from_before_it_came(w: &World)
 }
 
 /// Messages arrive in the order of what they tell.
-pub(crate) async fn c092_messages_arrive_in_order(w: &World) {
+pub(crate) async fn c093_messages_arrive_in_order(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let mut said = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) async fn c092_messages_arrive_in_order(w: &World) {
 }
 
 /// One channel serves all the waiters of a process.
-pub(crate) async fn c093_many_listeners_of_a_key_are_one_subscription(w: &World) {
+pub(crate) async fn c094_many_listeners_of_a_key_are_one_subscription(w: &World) {
     let key = w.key("k");
     let before = w.there.coordinator().subscriptions();
     let mut ears = Vec::new();
@@ -81,7 +81,7 @@ pub(crate) async fn c093_many_listeners_of_a_key_are_one_subscription(w: &World)
 }
 
 /// Listeners that come at the same moment share one subscription too.
-pub(crate) async fn c094_listeners_that_come_at_once_all_hear(w: &World) {
+pub(crate) async fn c095_listeners_that_come_at_once_all_hear(w: &World) {
     let key = w.key("k");
     let before = w.there.coordinator().subscriptions();
     let mut coming = tokio::task::JoinSet::new();
@@ -98,7 +98,7 @@ pub(crate) async fn c094_listeners_that_come_at_once_all_hear(w: &World) {
 }
 
 /// A listener that goes takes nothing from those who stay.
-pub(crate) async fn c095_the_listeners_that_stay_go_on_hearing(w: &World) {
+pub(crate) async fn c096_the_listeners_that_stay_go_on_hearing(w: &World) {
     let key = w.key("k");
     let gone = w.there.listen(&key).await;
     let mut stays = w.there.listen(&key).await;
@@ -108,7 +108,7 @@ pub(crate) async fn c095_the_listeners_that_stay_go_on_hearing(w: &World) {
 }
 
 /// When the last listener is gone and has been forgotten, so is the channel.
-pub(crate) async fn c096_nothing_is_left_of_listeners_that_are_gone(w: &World) {
+pub(crate) async fn c097_nothing_is_left_of_listeners_that_are_gone(w: &World) {
     let coordinator = w.there.coordinator();
     let before = coordinator.subscriptions();
     let mut ears = Vec::new();
@@ -129,7 +129,7 @@ pub(crate) async fn c096_nothing_is_left_of_listeners_that_are_gone(w: &World) {
 }
 
 /// After everybody has gone a key is listened on like a new one.
-pub(crate) async fn c097_a_channel_that_was_left_is_joined_again(w: &World) {
+pub(crate) async fn c098_a_channel_that_was_left_is_joined_again(w: &World) {
     let key = w.key("k");
     for _ in 0..3 {
         let mut ear = w.there.listen(&key).await;
@@ -139,13 +139,13 @@ pub(crate) async fn c097_a_channel_that_was_left_is_joined_again(w: &World) {
 }
 
 /// Without a subscription nobody can listen for free.
-pub(crate) async fn c098_nobody_is_listening_before_somebody_listens(w: &World) {
+pub(crate) async fn c099_nobody_is_listening_before_somebody_listens(w: &World) {
     assert!(w.there.listening(&w.key("k")).is_none());
     assert_eq!(w.there.coordinator().subscriptions(), 0);
 }
 
 /// With a subscription the next listener costs no round trip and hears as well.
-pub(crate) async fn c099_a_listener_on_an_existing_subscription_hears(w: &World) {
+pub(crate) async fn c100_a_listener_on_an_existing_subscription_hears(w: &World) {
     let key = w.key("k");
     let first = w.there.listen(&key).await;
     let mut second = w.there.listening(&key).expect("a subscription");
@@ -155,7 +155,7 @@ pub(crate) async fn c099_a_listener_on_an_existing_subscription_hears(w: &World)
 }
 
 /// An outcome of exactly 8 KiB travels inside the message.
-pub(crate) async fn c100_an_outcome_of_8_kib_is_inline(w: &World) {
+pub(crate) async fn c101_an_outcome_of_8_kib_is_inline(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     leave_bytes(&w.here, &key, INLINE).await;
@@ -164,7 +164,7 @@ pub(crate) async fn c100_an_outcome_of_8_kib_is_inline(w: &World) {
 }
 
 /// One byte more, and the message says where the outcome is instead.
-pub(crate) async fn c101_a_bigger_outcome_is_in_the_state(w: &World) {
+pub(crate) async fn c102_a_bigger_outcome_is_in_the_state(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let token = leave_bytes(&w.here, &key, INLINE + 1).await;
@@ -181,7 +181,7 @@ pub(crate) async fn c101_a_bigger_outcome_is_in_the_state(w: &World) {
 }
 
 /// A fenced outcome stands in no state, so it travels whole, whatever its size.
-pub(crate) async fn c102_a_big_fenced_outcome_is_inline(w: &World) {
+pub(crate) async fn c103_a_big_fenced_outcome_is_inline(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     w.there.replace(&key, invalidation()).await;
@@ -195,7 +195,7 @@ pub(crate) async fn c102_a_big_fenced_outcome_is_inline(w: &World) {
 }
 
 /// A big value that is put is told by name as well.
-pub(crate) async fn c103_a_big_put_value_is_in_the_state(w: &World) {
+pub(crate) async fn c104_a_big_put_value_is_in_the_state(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let token = Token::random();

@@ -31,7 +31,7 @@ fn unreadable(w: &World, key: &Key) -> Vec<Vec<u8>> {
 }
 
 /// Bytes that cannot be read are handed out as they are: to judge them is the reader's business.
-pub(crate) async fn c104_a_read_hands_out_whatever_is_there(w: &World) {
+pub(crate) async fn c105_a_read_hands_out_whatever_is_there(w: &World) {
     let key = w.key("k");
     assert_eq!(w.here.read(&key).await, None);
     for bytes in unreadable(w, &key) {
@@ -41,7 +41,7 @@ pub(crate) async fn c104_a_read_hands_out_whatever_is_there(w: &World) {
 }
 
 /// A state that cannot be read stops nobody who has looked at it.
-pub(crate) async fn c105_an_unreadable_state_does_not_stop_an_election(w: &World) {
+pub(crate) async fn c106_an_unreadable_state_does_not_stop_an_election(w: &World) {
     for (number, bytes) in unreadable(w, &w.key("0")).into_iter().enumerate() {
         let key = w.key(&number.to_string());
         let mark = Seen::of_state(Some(&bytes));
@@ -52,7 +52,7 @@ pub(crate) async fn c105_an_unreadable_state_does_not_stop_an_election(w: &World
 }
 
 /// A state that cannot be read is old to whoever wants no state, and has a mark like any other.
-pub(crate) async fn c106_an_unreadable_state_has_a_mark(w: &World) {
+pub(crate) async fn c107_an_unreadable_state_has_a_mark(w: &World) {
     for (number, bytes) in unreadable(w, &w.key("0")).into_iter().enumerate() {
         let key = w.key(&number.to_string());
         w.plant(&key, bytes.clone()).await;
@@ -65,7 +65,7 @@ pub(crate) async fn c106_an_unreadable_state_has_a_mark(w: &World) {
 }
 
 /// What cannot be read is overwritten by the next outcome.
-pub(crate) async fn c107_an_unreadable_state_is_overwritten(w: &World) {
+pub(crate) async fn c108_an_unreadable_state_is_overwritten(w: &World) {
     for (number, bytes) in unreadable(w, &w.key("0")).into_iter().enumerate() {
         let key = w.key(&number.to_string());
         w.plant(&key, bytes).await;
@@ -75,7 +75,7 @@ pub(crate) async fn c107_an_unreadable_state_is_overwritten(w: &World) {
 }
 
 /// A state that cannot be read is no reason to give up a lock that is merely gone.
-pub(crate) async fn c108_a_lock_is_retaken_below_an_unreadable_state(w: &World) {
+pub(crate) async fn c109_a_lock_is_retaken_below_an_unreadable_state(w: &World) {
     let key = w.key("k");
     let bytes = vec![7; 30];
     let seen = Seen::of_state(Some(&bytes));
@@ -95,7 +95,7 @@ pub(crate) async fn c108_a_lock_is_retaken_below_an_unreadable_state(w: &World) 
 }
 
 /// What cannot be read is no value to be spared, unless it looks like one; then nothing breaks.
-pub(crate) async fn c109_a_failed_refresh_of_an_unreadable_state_breaks_nothing(w: &World) {
+pub(crate) async fn c110_a_failed_refresh_of_an_unreadable_state_breaks_nothing(w: &World) {
     for (number, bytes) in unreadable(w, &w.key("0")).into_iter().enumerate() {
         let key = w.key(&number.to_string());
         w.plant(&key, bytes).await;
@@ -150,7 +150,7 @@ fn odd_keys(w: &World) -> Vec<Key> {
 }
 
 /// Locks of different keys are different locks.
-pub(crate) async fn c110_odd_keys_have_locks_of_their_own(w: &World) {
+pub(crate) async fn c111_odd_keys_have_locks_of_their_own(w: &World) {
     let keys = odd_keys(w);
     let mut tokens = Vec::new();
     for key in &keys {
@@ -163,7 +163,7 @@ pub(crate) async fn c110_odd_keys_have_locks_of_their_own(w: &World) {
 }
 
 /// States and messages of different keys are different, too.
-pub(crate) async fn c111_odd_keys_have_states_and_messages_of_their_own(w: &World) {
+pub(crate) async fn c112_odd_keys_have_states_and_messages_of_their_own(w: &World) {
     let keys = odd_keys(w);
     let mut left = Vec::new();
     for key in &keys {
@@ -178,7 +178,7 @@ pub(crate) async fn c111_odd_keys_have_states_and_messages_of_their_own(w: &Worl
 }
 
 /// A new version of a call site has keys of its own.
-pub(crate) async fn c112_versions_of_a_call_site_do_not_meet(w: &World) {
+pub(crate) async fn c113_versions_of_a_call_site_do_not_meet(w: &World) {
     let namespace = w.key("").namespace().clone();
     let of = |version| coalesce_runtime::KeyBuilder::default().finish(namespace.clone(), version);
     for key in [of(None), of(Some(0)), of(Some(1))] {
@@ -187,7 +187,7 @@ pub(crate) async fn c112_versions_of_a_call_site_do_not_meet(w: &World) {
 }
 
 /// A value is its key's: moved to another place, it is noticed.
-pub(crate) async fn c113_a_state_proves_whose_it_is(w: &World) {
+pub(crate) async fn c114_a_state_proves_whose_it_is(w: &World) {
     let (key, other) = (w.key("k"), w.key("other"));
     leave_value(&w.here, &key, b"value").await;
     let bytes = w.there.read(&key).await.unwrap();

@@ -9,7 +9,7 @@ use crate::asks::{
 use crate::world::World;
 
 /// A live leader slower than its lease is not doubled.
-pub(crate) async fn c023_a_renewal_prolongs_the_lease(w: &World) {
+pub(crate) async fn c024_a_renewal_prolongs_the_lease(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, SHORT).await;
     assert_eq!(w.here.renew(renew(&key, token)).await, RenewAnswer::Held);
@@ -19,7 +19,7 @@ pub(crate) async fn c023_a_renewal_prolongs_the_lease(w: &World) {
 }
 
 /// A renewal sets the lease: near the longest time for a flight it is shorter than the one before.
-pub(crate) async fn c024_a_renewal_can_shorten_the_lease(w: &World) {
+pub(crate) async fn c025_a_renewal_can_shorten_the_lease(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let ask = RenewAsk {
@@ -32,7 +32,7 @@ pub(crate) async fn c024_a_renewal_can_shorten_the_lease(w: &World) {
 }
 
 /// An owner that was superseded learns it.
-pub(crate) async fn c025_a_renewal_after_a_takeover_is_lost(w: &World) {
+pub(crate) async fn c026_a_renewal_after_a_takeover_is_lost(w: &World) {
     let key = w.key("k");
     let old = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -43,7 +43,7 @@ pub(crate) async fn c025_a_renewal_after_a_takeover_is_lost(w: &World) {
 }
 
 /// A stranger's renewal of a held lock neither takes nor prolongs it.
-pub(crate) async fn c026_a_strangers_renewal_does_nothing(w: &World) {
+pub(crate) async fn c027_a_strangers_renewal_does_nothing(w: &World) {
     let key = w.key("k");
     lead_for(&w.here, &key, SHORT).await;
     let stranger = Token::random();
@@ -56,7 +56,7 @@ pub(crate) async fn c026_a_strangers_renewal_does_nothing(w: &World) {
 }
 
 /// A lock that is merely gone (Redis restarted, evicted, a late beat) is taken again.
-pub(crate) async fn c027_a_lock_that_is_merely_gone_is_retaken(w: &World) {
+pub(crate) async fn c028_a_lock_that_is_merely_gone_is_retaken(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -66,7 +66,7 @@ pub(crate) async fn c027_a_lock_that_is_merely_gone_is_retaken(w: &World) {
 }
 
 /// A retaken lock has a lease like any other.
-pub(crate) async fn c028_a_retaken_lock_ends_with_its_lease(w: &World) {
+pub(crate) async fn c029_a_retaken_lock_ends_with_its_lease(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -80,7 +80,7 @@ pub(crate) async fn c028_a_retaken_lock_ends_with_its_lease(w: &World) {
 }
 
 /// An unchanged old state is no reason to give up a lock that is merely gone.
-pub(crate) async fn c029_a_lock_is_retaken_below_the_state_of_its_election(w: &World) {
+pub(crate) async fn c030_a_lock_is_retaken_below_the_state_of_its_election(w: &World) {
     let key = w.key("k");
     let old = leave_value(&w.here, &key, b"old").await;
     let token = lead_for(&w.here, &key, SHORT).await;
@@ -93,7 +93,7 @@ pub(crate) async fn c029_a_lock_is_retaken_below_the_state_of_its_election(w: &W
 }
 
 /// Somebody else has been here and has finished: the lock is not retaken.
-pub(crate) async fn c030_a_lock_is_not_retaken_when_the_state_has_changed(w: &World) {
+pub(crate) async fn c031_a_lock_is_not_retaken_when_the_state_has_changed(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -103,7 +103,7 @@ pub(crate) async fn c030_a_lock_is_not_retaken_when_the_state_has_changed(w: &Wo
 }
 
 /// An invalidation counts as a change, or a flight could slip out of its fence.
-pub(crate) async fn c031_a_lock_is_not_retaken_after_an_invalidation(w: &World) {
+pub(crate) async fn c032_a_lock_is_not_retaken_after_an_invalidation(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, SHORT).await;
     w.there.replace(&key, invalidation()).await;
@@ -112,7 +112,7 @@ pub(crate) async fn c031_a_lock_is_not_retaken_after_an_invalidation(w: &World) 
 }
 
 /// A flight whose own outcome is stored is over, and a beat that comes late does not revive it.
-pub(crate) async fn c032_a_beat_after_the_finish_does_not_take_the_lock_again(w: &World) {
+pub(crate) async fn c033_a_beat_after_the_finish_does_not_take_the_lock_again(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     w.here.finish(&key, done(token, b"value")).await;
@@ -121,7 +121,7 @@ pub(crate) async fn c032_a_beat_after_the_finish_does_not_take_the_lock_again(w:
 }
 
 /// A fenced leader learns since when it has been running for its own followers only.
-pub(crate) async fn c033_a_fenced_owner_learns_since_when(w: &World) {
+pub(crate) async fn c034_a_fenced_owner_learns_since_when(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let before = w.here.now().minus(ms(50));
@@ -136,7 +136,7 @@ pub(crate) async fn c033_a_fenced_owner_learns_since_when(w: &World) {
 }
 
 /// A renewal prolongs a fenced flight without lifting its fence.
-pub(crate) async fn c034_a_renewal_keeps_the_fence_and_its_moment(w: &World) {
+pub(crate) async fn c035_a_renewal_keeps_the_fence_and_its_moment(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, SHORT).await;
     w.there.replace(&key, put(Token::random(), b"put")).await;
@@ -147,7 +147,7 @@ pub(crate) async fn c034_a_renewal_keeps_the_fence_and_its_moment(w: &World) {
 }
 
 /// One answer for each question, in the order of the questions, whatever the others are.
-pub(crate) async fn c035_a_batch_is_answered_in_its_order(w: &World) {
+pub(crate) async fn c036_a_batch_is_answered_in_its_order(w: &World) {
     let keys = ["held", "lost", "fenced", "gone", "new"].map(|name| w.key(name));
     let [held, lost, fenced, gone, unknown] = &keys;
     let of_held = lead(&w.here, held).await;
@@ -178,12 +178,12 @@ pub(crate) async fn c035_a_batch_is_answered_in_its_order(w: &World) {
 }
 
 /// A process that leads nothing asks nothing, and is answered.
-pub(crate) async fn c036_an_empty_batch_has_no_answers(w: &World) {
+pub(crate) async fn c037_an_empty_batch_has_no_answers(w: &World) {
     assert!(w.here.renew_all(&[]).await.is_empty());
 }
 
 /// All the flights of a busy process are renewed in one go.
-pub(crate) async fn c037_a_batch_of_five_hundred_is_renewed(w: &World) {
+pub(crate) async fn c038_a_batch_of_five_hundred_is_renewed(w: &World) {
     let mut asks = Vec::new();
     for number in 0..500 {
         let key = w.key(&number.to_string());

@@ -10,7 +10,7 @@ use crate::asks::{
 use crate::world::World;
 
 /// After an invalidation the old value is gone for everybody.
-pub(crate) async fn c077_an_invalidation_removes_the_value(w: &World) {
+pub(crate) async fn c078_an_invalidation_removes_the_value(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     w.there.replace(&key, invalidation()).await;
@@ -22,7 +22,7 @@ pub(crate) async fn c077_an_invalidation_removes_the_value(w: &World) {
 }
 
 /// The answer says whether there was a flight to fence.
-pub(crate) async fn c078_a_replacement_says_whether_a_flight_was_fenced(w: &World) {
+pub(crate) async fn c079_a_replacement_says_whether_a_flight_was_fenced(w: &World) {
     let key = w.key("k");
     assert!(!w.here.replace(&key, invalidation()).await);
     let token = lead(&w.here, &key).await;
@@ -32,7 +32,7 @@ pub(crate) async fn c078_a_replacement_says_whether_a_flight_was_fenced(w: &Worl
 }
 
 /// A lease that has ended is no flight to fence.
-pub(crate) async fn c079_an_ended_lease_is_not_fenced(w: &World) {
+pub(crate) async fn c080_an_ended_lease_is_not_fenced(w: &World) {
     let key = w.key("k");
     lead_for(&w.here, &key, SHORT).await;
     w.pass(SHORT).await;
@@ -42,7 +42,7 @@ pub(crate) async fn c079_an_ended_lease_is_not_fenced(w: &World) {
 }
 
 /// Listeners hear of an invalidation as one.
-pub(crate) async fn c080_an_invalidation_is_told(w: &World) {
+pub(crate) async fn c081_an_invalidation_is_told(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     w.here.replace(&key, invalidation()).await;
@@ -50,7 +50,7 @@ pub(crate) async fn c080_an_invalidation_is_told(w: &World) {
 }
 
 /// A value that is put is an outcome like any other to those who wait.
-pub(crate) async fn c081_a_put_value_is_told_as_an_outcome(w: &World) {
+pub(crate) async fn c082_a_put_value_is_told_as_an_outcome(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     let token = Token::random();
@@ -61,7 +61,7 @@ pub(crate) async fn c081_a_put_value_is_told_as_an_outcome(w: &World) {
 }
 
 /// What is put while a flight runs is newer than what the flight computes from older facts.
-pub(crate) async fn c082_a_value_put_during_a_flight_wins(w: &World) {
+pub(crate) async fn c083_a_value_put_during_a_flight_wins(w: &World) {
     let key = w.key("k");
     let leader = lead(&w.here, &key).await;
     let token = Token::random();
@@ -73,7 +73,7 @@ pub(crate) async fn c082_a_value_put_during_a_flight_wins(w: &World) {
 }
 
 /// A value put is the answer to whoever waits for one.
-pub(crate) async fn c083_a_put_value_answers_the_next_asker(w: &World) {
+pub(crate) async fn c084_a_put_value_answers_the_next_asker(w: &World) {
     let key = w.key("k");
     let old = leave_value(&w.here, &key, b"old").await;
     w.here.replace(&key, put(Token::random(), b"put")).await;
@@ -87,7 +87,7 @@ pub(crate) async fn c083_a_put_value_answers_the_next_asker(w: &World) {
 }
 
 /// A flight is fenced once: whoever joined between two invalidations had joined too late.
-pub(crate) async fn c084_the_first_fence_counts(w: &World) {
+pub(crate) async fn c085_the_first_fence_counts(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     assert!(w.there.replace(&key, invalidation()).await);
@@ -105,7 +105,7 @@ pub(crate) async fn c084_the_first_fence_counts(w: &World) {
 }
 
 /// The time of a replacement is the coordinator's, whatever the asker wrote.
-pub(crate) async fn c085_a_replacement_is_stamped_with_the_coordinators_time(w: &World) {
+pub(crate) async fn c086_a_replacement_is_stamped_with_the_coordinators_time(w: &World) {
     let key = w.key("k");
     let before = w.here.now().minus(ms(50));
     w.here.replace(&key, put(Token::random(), b"put")).await;
@@ -114,7 +114,7 @@ pub(crate) async fn c085_a_replacement_is_stamped_with_the_coordinators_time(w: 
 }
 
 /// What is put in place goes when its life is over.
-pub(crate) async fn c086_a_replacement_ends_with_its_life(w: &World) {
+pub(crate) async fn c087_a_replacement_ends_with_its_life(w: &World) {
     let key = w.key("k");
     let brief = ReplaceAsk {
         life: SHORT,
@@ -127,7 +127,7 @@ pub(crate) async fn c086_a_replacement_ends_with_its_life(w: &World) {
 }
 
 /// A fence holds after the state that set it has expired.
-pub(crate) async fn c087_a_fence_outlives_the_state_that_set_it(w: &World) {
+pub(crate) async fn c088_a_fence_outlives_the_state_that_set_it(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let brief = ReplaceAsk {
@@ -142,7 +142,7 @@ pub(crate) async fn c087_a_fence_outlives_the_state_that_set_it(w: &World) {
 }
 
 /// A replacement whose answer was lost is asked again and leaves the same state.
-pub(crate) async fn c088_a_replacement_asked_again_leaves_the_same_outcome(w: &World) {
+pub(crate) async fn c089_a_replacement_asked_again_leaves_the_same_outcome(w: &World) {
     let key = w.key("k");
     let ask = put(Token::random(), b"put");
     w.here.replace(&key, ask.clone()).await;

@@ -22,14 +22,14 @@ async fn leave_for(w: &World, name: &str, life: Duration) -> coalesce_runtime::K
 }
 
 /// The shortest life is a life, and it ends.
-pub(crate) async fn c114_a_state_may_live_for_a_millisecond(w: &World) {
+pub(crate) async fn c115_a_state_may_live_for_a_millisecond(w: &World) {
     let key = leave_for(w, "k", ms(1)).await;
     w.pass(ms(1)).await;
     assert_eq!(w.there.read(&key).await, None);
 }
 
 /// A life below a second is not rounded down to none, nor up.
-pub(crate) async fn c115_a_state_may_live_for_999_milliseconds(w: &World) {
+pub(crate) async fn c116_a_state_may_live_for_999_milliseconds(w: &World) {
     let key = leave_for(w, "k", ms(999)).await;
     w.pass(ms(500)).await;
     assert!(w.there.read(&key).await.is_some());
@@ -38,7 +38,7 @@ pub(crate) async fn c115_a_state_may_live_for_999_milliseconds(w: &World) {
 }
 
 /// A life is not cut to whole seconds.
-pub(crate) async fn c116_a_state_may_live_for_1500_milliseconds(w: &World) {
+pub(crate) async fn c117_a_state_may_live_for_1500_milliseconds(w: &World) {
     let key = leave_for(w, "k", ms(1_500)).await;
     w.pass(ms(1_100)).await;
     assert!(w.there.read(&key).await.is_some());
@@ -47,7 +47,7 @@ pub(crate) async fn c116_a_state_may_live_for_1500_milliseconds(w: &World) {
 }
 
 /// Leases have the same grain: 1.5 s is not 1 s.
-pub(crate) async fn c117_a_lease_may_last_for_1500_milliseconds(w: &World) {
+pub(crate) async fn c118_a_lease_may_last_for_1500_milliseconds(w: &World) {
     let key = w.key("k");
     let token = lead_for(&w.here, &key, ms(1_500)).await;
     w.pass(ms(1_100)).await;
@@ -58,7 +58,7 @@ pub(crate) async fn c117_a_lease_may_last_for_1500_milliseconds(w: &World) {
 }
 
 /// A lease of less than the coordinator's grain is a lease, and ends.
-pub(crate) async fn c118_a_lease_below_the_grain_is_rounded_up(w: &World) {
+pub(crate) async fn c119_a_lease_below_the_grain_is_rounded_up(w: &World) {
     let key = w.key("k");
     let ask = BeginAsk {
         lease: Duration::from_micros(1),
@@ -70,13 +70,13 @@ pub(crate) async fn c118_a_lease_below_the_grain_is_rounded_up(w: &World) {
 }
 
 /// A year is a life as well.
-pub(crate) async fn c119_a_state_may_live_for_a_year(w: &World) {
+pub(crate) async fn c120_a_state_may_live_for_a_year(w: &World) {
     let key = leave_for(w, "k", Duration::from_hours(365 * 24)).await;
     assert!(w.there.read(&key).await.is_some());
 }
 
 /// An outcome is as old as its body, not as the answer of a slow coordinator.
-pub(crate) async fn c120_computed_at_is_when_the_body_ended(w: &World) {
+pub(crate) async fn c121_computed_at_is_when_the_body_ended(w: &World) {
     let key = w.key("k");
     let token = lead(&w.here, &key).await;
     let ended_ago = Duration::from_secs(30);
@@ -92,7 +92,7 @@ pub(crate) async fn c120_computed_at_is_when_the_body_ended(w: &World) {
 }
 
 /// Later is later, also across processes.
-pub(crate) async fn c121_stamps_of_successive_flights_grow(w: &World) {
+pub(crate) async fn c122_stamps_of_successive_flights_grow(w: &World) {
     let key = w.key("k");
     let mut last = coalesce_runtime::coordination::ServerTime::default();
     for side in [&w.here, &w.there, &w.here, &w.there] {
@@ -105,7 +105,7 @@ pub(crate) async fn c121_stamps_of_successive_flights_grow(w: &World) {
 }
 
 /// What a process knows of the coordinator's clock agrees with what the coordinator stamps.
-pub(crate) async fn c122_the_clock_agrees_with_the_stamps(w: &World) {
+pub(crate) async fn c123_the_clock_agrees_with_the_stamps(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     for side in [&w.here, &w.there] {
@@ -117,7 +117,7 @@ pub(crate) async fn c122_the_clock_agrees_with_the_stamps(w: &World) {
 }
 
 /// The coordinator's clock goes as fast as the process's.
-pub(crate) async fn c123_the_clock_goes_with_time(w: &World) {
+pub(crate) async fn c124_the_clock_goes_with_time(w: &World) {
     let before = w.here.now();
     w.pass(ms(300)).await;
     let passed = before.until(w.here.now());
@@ -125,7 +125,7 @@ pub(crate) async fn c123_the_clock_goes_with_time(w: &World) {
 }
 
 /// A question whose asker goes away is asked to its end or not at all; the key stays usable.
-pub(crate) async fn c124_a_question_that_nobody_awaits_wedges_nothing(w: &World) {
+pub(crate) async fn c125_a_question_that_nobody_awaits_wedges_nothing(w: &World) {
     let key = w.key("k");
     let token = Token::random();
     for polls in 0..3 {
@@ -144,7 +144,7 @@ pub(crate) async fn c124_a_question_that_nobody_awaits_wedges_nothing(w: &World)
 }
 
 /// Unrelated keys do not wait for one another.
-pub(crate) async fn c125_a_thousand_keys_are_led_at_once(w: &World) {
+pub(crate) async fn c126_a_thousand_keys_are_led_at_once(w: &World) {
     let mut asked = tokio::task::JoinSet::new();
     for number in 0..1_000 {
         let (side, key) = (w.here.clone(), w.key(&number.to_string()));
@@ -154,7 +154,7 @@ pub(crate) async fn c125_a_thousand_keys_are_led_at_once(w: &World) {
 }
 
 /// A coordinator has a name for people, and can be closed.
-pub(crate) async fn c126_a_coordinator_has_a_kind_and_closes(w: &World) {
+pub(crate) async fn c127_a_coordinator_has_a_kind_and_closes(w: &World) {
     let coordinator = w.here.coordinator();
     assert!(!coordinator.kind().is_empty());
     assert_eq!(coordinator.close().await, Ok(()));
