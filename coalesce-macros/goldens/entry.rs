@@ -93,7 +93,7 @@ mod after {
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
                     &__COALESCE_SITE,
-                    ::coalesce::__private::path_of(|| {}),
+                    ::core::any::type_name_of_val(&Self::get::<T, N>),
                 )
                 .key(&[&tenant, &id, &name, &f]);
             __coalesce_call
@@ -132,7 +132,7 @@ mod after {
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
                     &__COALESCE_SITE,
-                    ::coalesce::__private::path_of(|| {}),
+                    ::core::any::type_name_of_val(&Self::owned),
                 )
                 .key(&[&id]);
             __coalesce_call
