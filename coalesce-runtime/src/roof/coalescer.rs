@@ -40,7 +40,7 @@ impl Coalescer {
     /// use coalesce_runtime::Coalescer;
     ///
     /// let coalescer = Coalescer::builder().in_process().build().await?;
-    /// let total: u64 = coalescer.call("shop::total").key(&[&"acme", &2026]).run(|| async { 42 }).await;
+    /// let total: u64 = coalescer.call("shop::total").key("acme").key(2026).run(|| async { 42 }).await;
     /// assert_eq!(total, 42);
     /// # Ok::<(), coalesce_runtime::BuildError>(())
     /// # }).unwrap();

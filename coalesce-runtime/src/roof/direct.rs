@@ -36,11 +36,9 @@ impl DirectCall {
         }
     }
 
-    /// The parts of the key, in order.
-    pub fn key(mut self, parts: &[&dyn KeyPart]) -> Self {
-        for part in parts {
-            self.key.part(*part);
-        }
+    /// Adds a part to the key. Parts count in their order.
+    pub fn key(mut self, part: impl KeyPart) -> Self {
+        self.key.part(&part);
         self
     }
 

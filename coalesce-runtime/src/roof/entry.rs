@@ -31,16 +31,33 @@ type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 #[must_use]
 pub struct Entry<'a, R> {
     call: Call,
+    form: Arc<dyn Form<R>>,
     work: Box<dyn Work<'a, R> + Send + 'a>,
 }
 
-/// What an entry can do with the body and the shape it was made of.
+/// How an outcome of type `R` is written and read.
+trait Form<R>: Send + Sync {
+    fn encode(&self, value: &R, limit: usize) -> Produced;
+    fn decode(&self, outcome: &Outcome, key: &Key) -> Option<R>;
+}
+
+struct Shaped<S>(S);
+
+impl<R, S: Shape<R>> Form<R> for Shaped<S> {
+    fn encode(&self, value: &R, limit: usize) -> Produced {
+        self.0.encode(value, limit, false).0
+    }
+
+    fn decode(&self, outcome: &Outcome, key: &Key) -> Option<R> {
+        read_as(self.0, outcome, key)
+    }
+}
+
+/// What an entry can do once, with the body it was made of.
 trait Work<'a, R> {
     fn call(self: Box<Self>, call: Call) -> Pending<'a, R>;
     fn newer_than(self: Box<Self>, scene: Scene, mark: Seen) -> Pending<'a, R>;
     fn bypass(self: Box<Self>) -> Pending<'a, R>;
-    fn encode(&self, value: &R, limit: usize) -> Produced;
-    fn decode(&self, outcome: &Outcome, key: &Key) -> Option<R>;
 }
 
 struct ShapedWork<S, F> {
@@ -68,14 +85,6 @@ where
     fn bypass(self: Box<Self>) -> Pending<'a, R> {
         Box::pin(async move { (self.body)().await })
     }
-
-    fn encode(&self, value: &R, limit: usize) -> Produced {
-        self.shape.encode(value, limit, false).0
-    }
-
-    fn decode(&self, outcome: &Outcome, key: &Key) -> Option<R> {
-        read_as(self.shape, outcome, key)
-    }
 }
 
 impl<'a, R: Send + 'static> Entry<'a, R> {
@@ -85,8 +94,10 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
         F: FnOnce() -> Fut + Send + 'a,
         Fut: Future<Output = R> + Send + 'static,
     {
+        let form = Arc::new(Shaped(shape));
         Self {
             call,
+            form,
             work: Box::new(ShapedWork { shape, body }),
         }
     }
@@ -115,8 +126,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     }
 
     /// The key, when there is a coalescer and every header that is part of it.
-    pub async fn key(&self) -> Option<Key> {
-        self.scene().await.ok().flatten().map(|scene| scene.key)
+    pub fn key(&self) -> impl Future<Output = Option<Key>> + Send + use<R> {
+        let call = self.call.clone();
+        async move { scene_of(call).await.ok().flatten().map(|scene| scene.key) }
     }
 
     /// The stored value, fresh or stale; nothing is run. One round trip.
@@ -124,21 +136,26 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     /// # Errors
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
-    pub async fn peek(&self) -> Result<Option<R>, Error> {
-        let Some(scene) = self.scene().await? else {
-            return Ok(None);
-        };
-        let state = scene.core.coordinator.read(&scene.key).await;
-        let state = state.map_err(|fault| unavailable(&scene, fault))?;
-        let envelope = state.and_then(|bytes| Envelope::decode(&scene.key, &bytes).ok());
-        let clock = scene.core.coordinator.clock();
-        Ok(envelope.and_then(|envelope| {
-            let reading = read(&envelope, &scene.policy, clock.server_at(now()));
-            let served = matches!(reading, Reading::Fresh | Reading::Stale { .. });
-            served
-                .then(|| self.work.decode(&envelope.into(), &scene.key))
-                .flatten()
-        }))
+    pub fn peek(&self) -> impl Future<Output = Result<Option<R>, Error>> + Send + use<R> {
+        let (call, form) = (self.call.clone(), Arc::clone(&self.form));
+        async move {
+            let Some(scene) = scene_of(call).await? else {
+                return Ok(None);
+            };
+            let state = scene.core.coordinator.read(&scene.key).await;
+            let state = state.map_err(|fault| unavailable(&scene, fault))?;
+            let envelope = state.and_then(|bytes| Envelope::decode(&scene.key, &bytes).ok());
+            let server_now = scene.core.coordinator.clock().server_at(now());
+            let served = |envelope: &Envelope| {
+                matches!(
+                    read(envelope, &scene.policy, server_now),
+                    Reading::Fresh | Reading::Stale { .. }
+                )
+            };
+            Ok(envelope
+                .filter(served)
+                .and_then(|envelope| form.decode(&envelope.into(), &scene.key)))
+        }
     }
 
     /// Removes the stored value and fences the flight in progress: its outcome still reaches those who
@@ -148,61 +165,71 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer: the value may still be there.
     /// [`Error::MissingHeader`].
-    pub async fn invalidate(&self) -> Result<(), Error> {
-        self.replace(|_| Produced {
-            status: Status::Invalidated,
-            codec: 0,
-            payload: Bytes::new(),
-            spare: None,
-        })
-        .await
+    pub fn invalidate(&self) -> impl Future<Output = Result<(), Error>> + Send + use<R> {
+        let call = self.call.clone();
+        async move {
+            let Some(scene) = scene_of(call).await? else {
+                return Ok(());
+            };
+            let nothing = Produced {
+                status: Status::Invalidated,
+                codec: 0,
+                payload: Bytes::new(),
+                spare: None,
+            };
+            replace(&scene, nothing).await
+        }
     }
 
-    /// Stores a value as if a flight had just returned it, and fences the flight in progress. One
+    /// Stores an outcome as if a flight had just returned it, and fences the flight in progress. One
     /// round trip. A value above `max_payload` is not stored, and neither is an older one any more.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
-    pub async fn put(&self, value: &R) -> Result<(), Error> {
-        self.replace(|scene| self.work.encode(value, scene.policy.max_payload))
-            .await
-    }
-
-    async fn replace(&self, produce: impl FnOnce(&Scene) -> Produced) -> Result<(), Error> {
-        let Some(scene) = self.scene().await? else {
-            return Ok(());
-        };
-        let Produced {
-            status,
-            codec,
-            payload,
-            ..
-        } = produce(&scene);
-        let envelope = Envelope::new(
-            status,
-            codec,
-            Token::random(),
-            std::time::Duration::ZERO,
-            payload,
-        );
-        let life = life_of(status, &scene.policy, scene.core.settings.delivery);
-        let answer = scene
-            .core
-            .coordinator
-            .replace(&scene.key, &ReplaceAsk { envelope, life })
-            .await;
-        // Newcomers of this process ask for themselves from now on, whatever the answer was.
-        scene.core.fold.detach_key(&scene.key);
-        answer.map(drop).map_err(|fault| unavailable(&scene, fault))
-    }
-
-    async fn scene(&self) -> Result<Option<Scene>, Error> {
-        match self.call.clone().locate().await {
-            Located::Here(_, scene) => Ok(Some(scene)),
-            Located::Nowhere => Ok(None),
-            Located::MissingHeader(_, _, error) => Err(error),
+    pub fn put(&self, outcome: R) -> impl Future<Output = Result<(), Error>> + Send + use<R> {
+        let (call, form) = (self.call.clone(), Arc::clone(&self.form));
+        async move {
+            let Some(scene) = scene_of(call).await? else {
+                return Ok(());
+            };
+            let produced = form.encode(&outcome, scene.policy.max_payload);
+            drop(outcome);
+            replace(&scene, produced).await
         }
+    }
+}
+
+async fn replace(scene: &Scene, produced: Produced) -> Result<(), Error> {
+    let Produced {
+        status,
+        codec,
+        payload,
+        ..
+    } = produced;
+    let envelope = Envelope::new(
+        status,
+        codec,
+        Token::random(),
+        std::time::Duration::ZERO,
+        payload,
+    );
+    let life = life_of(status, &scene.policy, scene.core.settings.delivery);
+    let answer = scene
+        .core
+        .coordinator
+        .replace(&scene.key, &ReplaceAsk { envelope, life })
+        .await;
+    // Newcomers of this process ask for themselves from now on, whatever the answer was.
+    scene.core.fold.detach_key(&scene.key);
+    answer.map(drop).map_err(|fault| unavailable(scene, fault))
+}
+
+async fn scene_of(call: Call) -> Result<Option<Scene>, Error> {
+    match call.locate().await {
+        Located::Here(_, scene) => Ok(Some(scene)),
+        Located::Nowhere => Ok(None),
+        Located::MissingHeader(_, _, error) => Err(error),
     }
 }
 
