@@ -66,10 +66,11 @@ struct Service {
 
 impl Service {
     #[coalesce(entry = get_entry)]
+    #[expect(clippy::items_after_statements, reason = "expected where the body is")]
     async fn get(&self, id: Option<&str>, _unused: &str) -> String {
         use std::fmt::Write as _;
-        const SEPARATOR: char = '/';
         let mut text = self.name.clone();
+        const SEPARATOR: char = '/';
         let _ = write!(text, "{SEPARATOR}{id:?}");
         text
     }

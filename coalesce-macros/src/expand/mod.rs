@@ -9,6 +9,7 @@ mod site;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::{Attribute, Signature};
 
 use crate::analyze::{Form, Model};
 
@@ -35,10 +36,14 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
             let entry = entry::function(model, name);
             let forward = entry::forward(model, name);
             let sig = signature::of_forwarder(model);
-            let function = function(model, &sig, &forward);
+            let attrs = entry::forwarder_attrs(model);
+            let function = function(model, &attrs, &sig, &forward);
             quote!(#entry #function)
         }
-        None => function(model, &signature::of_function(model), &run(model)),
+        None => {
+            let sig = signature::of_function(model);
+            function(model, &model.function.attrs, &sig, &run(model))
+        }
     }
 }
 
@@ -54,9 +59,13 @@ fn run(model: &Model) -> TokenStream {
 }
 
 /// The annotated function around other statements.
-fn function(model: &Model, sig: &syn::Signature, statements: &TokenStream) -> TokenStream {
-    let function = &model.function;
-    let (attrs, vis, inner_attrs) = (&function.attrs, &function.vis, &function.inner_attrs);
+fn function(
+    model: &Model,
+    attrs: &[Attribute],
+    sig: &Signature,
+    statements: &TokenStream,
+) -> TokenStream {
+    let (vis, inner_attrs) = (&model.function.vis, &model.function.inner_attrs);
     let statements = match model.form {
         Form::Async => statements.clone(),
         // Nothing may happen before the first poll, so all of it moves into the future.
