@@ -31,20 +31,15 @@ use crate::analyze::{Form, Model};
 /// }
 /// ```
 pub(crate) fn expand(model: &Model) -> TokenStream {
-    match &model.entry {
-        Some(name) => {
-            let entry = entry::function(model, name);
-            let forward = entry::forward(model, name);
-            let sig = signature::of_forwarder(model);
-            let attrs = entry::forwarder_attrs(model);
-            let function = function(model, &attrs, &sig, &forward);
-            quote!(#entry #function)
-        }
-        None => {
-            let sig = signature::of_function(model);
-            function(model, &model.function.attrs, &sig, &run(model))
-        }
-    }
+    let Some(name) = &model.entry else {
+        let sig = signature::of_function(model);
+        return function(model, &model.function.attrs, &sig, &run(model));
+    };
+    let entry = entry::function(model, name);
+    let attrs = entry::forwarder_attrs(model);
+    let sig = signature::of_forwarder(model);
+    let function = function(model, &attrs, &sig, &entry::forward(model, name));
+    quote!(#entry #function)
 }
 
 fn run(model: &Model) -> TokenStream {
