@@ -139,7 +139,7 @@ impl CoalescerBuilder {
     pub async fn build(self) -> Result<Coalescer, BuildError> {
         let mut problems = self.settings_problems();
         let policies = self.policies(&mut problems);
-        let disabled = self.disabled(&mut problems);
+        let disabled = disabled(&mut problems);
         let coordinator = match self.coordinate(&mut problems).await {
             Some(coordinator) if problems.is_empty() => coordinator,
             _ => return Err(BuildError::of(problems)),
@@ -205,16 +205,6 @@ impl CoalescerBuilder {
             .collect()
     }
 
-    fn disabled(&self, problems: &mut Vec<Problem>) -> bool {
-        let Some(text) = environment(DISABLED_VARIABLE) else {
-            return false;
-        };
-        switch(&text).unwrap_or_else(|message| {
-            problems.push(problem(DISABLED_VARIABLE, message));
-            false
-        })
-    }
-
     async fn coordinate(&self, problems: &mut Vec<Problem>) -> Option<Arc<dyn Coordinator>> {
         let url = match &self.backend {
             Backend::Given(coordinator) => return Some(Arc::clone(coordinator)),
@@ -246,6 +236,17 @@ impl CoalescerBuilder {
     ) -> Option<Arc<dyn Coordinator>> {
         None
     }
+}
+
+/// Whether the environment switches coalescing off in this process.
+fn disabled(problems: &mut Vec<Problem>) -> bool {
+    let Some(text) = environment(DISABLED_VARIABLE) else {
+        return false;
+    };
+    switch(&text).unwrap_or_else(|message| {
+        problems.push(problem(DISABLED_VARIABLE, message));
+        false
+    })
 }
 
 fn problem(option: &str, message: String) -> Problem {
