@@ -29,7 +29,9 @@ type MayStand = fn(&str) -> bool;
 
 /// Names that may not stand everywhere, and where they may.
 const NAMES: [(&str, MayStand); 3] = [
-    ("fred", |path| path.contains("/src/backend/redis/")),
+    ("fred", |path| {
+        path.contains("/src/backend/redis/") || path.contains("/benches/")
+    }),
     ("coalesce_macros", |path| {
         !path.starts_with("coalesce-runtime/")
     }),
