@@ -32,16 +32,32 @@ impl Scene {
         let config = Config::from_url(&server.url()).unwrap();
         let bare = Builder::from_config(config).build().unwrap();
         bare.init().await.unwrap();
-        let coalescer = Coalescer::builder().redis(server.url()).build().await.unwrap();
+        let coalescer = Coalescer::builder()
+            .redis(server.url())
+            .build()
+            .await
+            .unwrap();
         let state = format!("coalesce:state:{{{}}}", Key::new("bench", &[&1]).tag());
-        let scene = Self { coalescer, bare, state, policy: Arc::new(Policy::new(clocks)) };
+        let scene = Self {
+            coalescer,
+            bare,
+            state,
+            policy: Arc::new(Policy::new(clocks)),
+        };
         assert_eq!(scene.hit().await.len(), 200);
-        assert!(scene.get().await.is_some(), "the hit and the GET read the same key");
+        assert!(
+            scene.get().await.is_some(),
+            "the hit and the GET read the same key"
+        );
         scene
     }
 
     async fn hit(&self) -> String {
-        let call = self.coalescer.call("bench").key(1).policy(Arc::clone(&self.policy));
+        let call = self
+            .coalescer
+            .call("bench")
+            .key(1)
+            .policy(Arc::clone(&self.policy));
         call.run(|| async { "x".repeat(200) }).await
     }
 
@@ -57,15 +73,23 @@ fn main() {
 
     let mut criterion = Criterion::default().configure_from_args();
     let mut group = criterion.benchmark_group("hit");
-    group.bench_function("bare GET", |bencher| bencher.to_async(&runtime).iter(|| scene.get()));
-    group.bench_function("fresh hit", |bencher| bencher.to_async(&runtime).iter(|| scene.hit()));
+    group.bench_function("bare GET", |bencher| {
+        bencher.to_async(&runtime).iter(|| scene.get())
+    });
+    group.bench_function("fresh hit", |bencher| {
+        bencher.to_async(&runtime).iter(|| scene.hit())
+    });
     group.finish();
     criterion.final_summary();
 
-    let mut ratios: Vec<f64> = (0..ROUNDS).map(|_| runtime.block_on(round(&scene))).collect();
+    let mut ratios: Vec<f64> = (0..ROUNDS)
+        .map(|_| runtime.block_on(round(&scene)))
+        .collect();
     ratios.sort_by(f64::total_cmp);
     let (low, median, high) = (ratios[0], ratios[ROUNDS / 2], ratios[ROUNDS - 1]);
-    println!("fresh hit / bare GET: median {median:.2} (from {low:.2} to {high:.2}, {ROUNDS} rounds of {CALLS})");
+    println!(
+        "fresh hit / bare GET: median {median:.2} (from {low:.2} to {high:.2}, {ROUNDS} rounds of {CALLS})"
+    );
 }
 
 /// One round: as many GETs, then as many hits.

@@ -1,12 +1,14 @@
 //! The builder: how a coalescer is configured, and where everything wrong with it is said at once.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::site::CallSite;
 use crate::backend::memory::MemoryCoordinator;
+use crate::backend::redis::{RedisCoordinator, RedisSettings};
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
@@ -36,13 +38,25 @@ pub struct CoalescerBuilder {
     values: HashMap<String, String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 enum Backend {
     #[default]
     FromEnvironment,
     InProcess,
     Redis(String),
     Given(Arc<dyn Coordinator>),
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FromEnvironment => "FromEnvironment",
+            Self::InProcess => "InProcess",
+            // The URL holds a password.
+            Self::Redis(_) => "Redis",
+            Self::Given(_) => "Given",
+        })
+    }
 }
 
 impl CoalescerBuilder {
@@ -224,17 +238,20 @@ impl CoalescerBuilder {
             // A program that will not start has no use for a connection.
             return None;
         }
-        self.connect(url, problems).await
-    }
-}
-
-impl CoalescerBuilder {
-    async fn connect(
-        &self,
-        _url: String,
-        _problems: &mut Vec<Problem>,
-    ) -> Option<Arc<dyn Coordinator>> {
-        None
+        let mut settings = RedisSettings::new(url);
+        if let Some(prefix) = &self.prefix {
+            settings = settings.prefix(prefix);
+        }
+        if let Some(deadline) = self.deadline {
+            settings = settings.deadline(deadline);
+        }
+        match RedisCoordinator::connect(settings).await {
+            Ok(coordinator) => Some(Arc::new(coordinator)),
+            Err(wrong) => {
+                problems.push(problem("redis", wrong.to_string()));
+                None
+            }
+        }
     }
 }
 
