@@ -5,6 +5,8 @@
 # it is missing it is installed with the system's package manager; no service is left running.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Tests say themselves where they coordinate; a stranger's Redis must not decide what they see.
+unset COALESCE_REDIS_URL COALESCE_DISABLED
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
