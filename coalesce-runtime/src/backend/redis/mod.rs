@@ -139,7 +139,7 @@ impl RedisCoordinator {
         RedisHealth {
             connected: lines.iter().all(|line| line.is_connected()),
             subscribed: subscriber.is_sound(),
-            paused: lines.iter().any(|line| line.breaker.is_open()),
+            paused: lines.iter().any(|line| line.breakers.any_open()),
             last_fault: shared.vitals.last_fault(),
             misrouted: shared.vitals.misrouted(),
         }
