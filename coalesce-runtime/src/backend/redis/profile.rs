@@ -118,9 +118,10 @@ fn server(topology: Topology, nodes: Vec<(String, u16)>) -> ServerConfig {
     }
 }
 
-/// Within one client; its first delay is short because most cuts are.
+/// Within one client. Its first delay is short because most cuts are, and no delay is long: it is all
+/// outage once the server is back.
 fn reconnects() -> ReconnectPolicy {
-    let mut policy = ReconnectPolicy::new_exponential(0, 50, 1_000, 2);
+    let mut policy = ReconnectPolicy::new_exponential(0, 50, 250, 2);
     policy.set_jitter(50);
     policy
 }
