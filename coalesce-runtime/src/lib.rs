@@ -3,14 +3,25 @@
 //! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
 
 mod backend;
+mod config;
+#[doc(hidden)]
+pub mod contract;
 mod engine;
+mod flight;
 mod format;
 mod ports;
+mod roof;
 mod words;
 
 pub use backend::memory::MemoryCoordinator;
+pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
 pub use ports::headers::Headers;
 pub use ports::observer::Counts;
+pub use roof::builder::CoalescerBuilder;
+pub use roof::coalescer::Coalescer;
+pub use roof::default::AlreadySet;
+pub use roof::direct::DirectCall;
+pub use roof::entry::Entry;
 pub use words::error::{BuildError, Error, Problem};
 pub use words::fault::Fault;
 pub use words::key::{Key, KeyBuilder, Piece};

@@ -5,13 +5,13 @@ use std::time::Duration;
 /// The lease to ask for when a flight has run for `elapsed`: never past `pending`, `None` behind it.
 ///
 /// A dead process is noticed when its short lease ends; a body that never ends, when `pending` does.
-pub fn lease_at(elapsed: Duration, lease: Duration, pending: Duration) -> Option<Duration> {
+pub(crate) fn lease_at(elapsed: Duration, lease: Duration, pending: Duration) -> Option<Duration> {
     let left = pending.saturating_sub(elapsed);
     (!left.is_zero()).then(|| left.min(lease))
 }
 
 /// How often a lease is renewed: three beats fit into one lease, so one lost beat costs nothing.
-pub fn beat_of(lease: Duration) -> Duration {
+pub(crate) fn beat_of(lease: Duration) -> Duration {
     lease / 3
 }
 
@@ -19,7 +19,7 @@ pub fn beat_of(lease: Duration) -> Duration {
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The pause after another failed refresh, when `failed` had failed in a row before it.
-pub fn pause_after(failed: u8, first: Duration) -> Duration {
+pub(crate) fn pause_after(failed: u8, first: Duration) -> Duration {
     first
         .saturating_mul(1 << failed.min(16))
         .min(LONGEST_PAUSE.max(first))

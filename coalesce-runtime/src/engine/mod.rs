@@ -1,8 +1,8 @@
 //! Floor 2: the decisions. Plain functions and values: no async, no I/O, no clock calls.
 
-pub mod ask;
-pub mod cell;
-pub mod follow;
-pub mod lease;
-pub mod poll;
-pub mod reading;
+pub(crate) mod ask;
+pub(crate) mod cell;
+pub(crate) mod follow;
+pub(crate) mod lease;
+pub(crate) mod poll;
+pub(crate) mod reading;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How a follower times its polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PollPlan {
+pub(crate) struct PollPlan {
     /// The first safety poll comes after this long; each later one after twice as long.
     pub first: Duration,
     /// No safety poll waits longer.
@@ -28,7 +28,7 @@ impl PollPlan {
     /// How long to wait before poll number `polls` (from 0), when the lease lives for `lease_left`.
     ///
     /// `jitter` is a random number from 0 to 1. The answer is never zero: a poll is a round trip.
-    pub fn pause(&self, polls: u32, lease_left: Duration, jitter: f64) -> Duration {
+    pub(crate) fn pause(&self, polls: u32, lease_left: Duration, jitter: f64) -> Duration {
         let safety = self
             .first
             .saturating_mul(1 << polls.min(16))

@@ -8,7 +8,7 @@ use crate::words::policy::{Clocks, Policy};
 
 /// What a stored state means to a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub(crate) enum Reading {
     /// Serve the value; nothing else happens.
     Fresh,
     /// Serve the value at once.
@@ -28,7 +28,7 @@ pub enum Reading {
 const CLOCK_SLACK: Duration = Duration::from_secs(1);
 
 /// What `envelope` means under `policy` at `now` on the server's clock.
-pub fn read(envelope: &Envelope, policy: &Policy, now: ServerTime) -> Reading {
+pub(crate) fn read(envelope: &Envelope, policy: &Policy, now: ServerTime) -> Reading {
     let age = envelope.computed_at.until(now);
     let below = |limit: Duration| age < limit;
     match envelope.status {
@@ -55,7 +55,7 @@ fn value(envelope: &Envelope, clocks: &Clocks, now: ServerTime, age: Duration) -
 /// How long the state left by a flight lives in Redis.
 ///
 /// Where nothing is retained it is kept for `delivery`, so that followers in other processes can read it.
-pub fn life_of(status: Status, policy: &Policy, delivery: Duration) -> Duration {
+pub(crate) fn life_of(status: Status, policy: &Policy, delivery: Duration) -> Duration {
     let retained = match status {
         Status::Done => policy.clocks().stale(),
         Status::Failed => policy.keep_errors,

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Named MessagePack: field names travel with the values, so that fields can be added, removed
+/// `MessagePack` with names: field names travel with the values, so that fields can be added, removed
 /// and reordered between two deployments. (The compact form swaps reordered fields silently.)
-pub const MESSAGE_PACK: u8 = 1;
+pub(crate) const MESSAGE_PACK: u8 = 1;
 
 /// Why a value has no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum NotEncoded {
 /// # Errors
 ///
 /// Says whether the limit or the value was in the way.
-pub fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<Bytes, NotEncoded> {
+pub(crate) fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<Bytes, NotEncoded> {
     let mut out = Bounded {
         bytes: Vec::new(),
         limit,
@@ -41,7 +41,7 @@ pub fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<Bytes, N
 /// The value behind `bytes`; `None` for another codec, another type, or bytes left over.
 ///
 /// What cannot be read is a miss to the caller, so the reason is of no use to anybody.
-pub fn decode<T: DeserializeOwned>(codec: u8, bytes: &[u8]) -> Option<T> {
+pub(crate) fn decode<T: DeserializeOwned>(codec: u8, bytes: &[u8]) -> Option<T> {
     if codec != MESSAGE_PACK {
         return None;
     }

@@ -16,7 +16,7 @@ use crate::words::key::Key;
 use crate::words::token::Token;
 
 /// Outcomes up to this many payload bytes travel inside the message.
-pub const INLINE_PAYLOAD: usize = 8 * 1024;
+pub(crate) const INLINE_PAYLOAD: usize = 8 * 1024;
 
 const HEAD: usize = 9;
 

@@ -1,5 +1,5 @@
 //! Floor 1: how outcomes look as bytes.
 
-pub mod codec;
-pub mod envelope;
-pub mod message;
+pub(crate) mod codec;
+pub(crate) mod envelope;
+pub(crate) mod message;

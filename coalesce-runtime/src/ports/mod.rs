@@ -1,5 +1,5 @@
 //! Floor 3: the doors between deciding and doing.
 
-pub mod coordinator;
-pub mod headers;
-pub mod observer;
+pub(crate) mod coordinator;
+pub(crate) mod headers;
+pub(crate) mod observer;

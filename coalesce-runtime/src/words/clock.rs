@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-pub use tokio::time::Instant;
+pub(crate) use tokio::time::Instant;
 
 /// The only place that asks the process for the time, so that a test with paused time pauses all of it.
-pub fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
@@ -49,12 +49,12 @@ impl ServerTime {
 }
 
 /// A duration in whole microseconds, clamped to what fits.
-pub fn micros(span: Duration) -> u64 {
+pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// A duration in whole milliseconds, rounded up: Redis refuses an expiry of 0.
-pub fn millis_up(span: Duration) -> u64 {
+pub(crate) fn millis_up(span: Duration) -> u64 {
     micros(span).div_ceil(1_000)
 }
 
@@ -111,6 +111,11 @@ impl ServerClock {
                 .server
                 .minus(self.local.saturating_duration_since(local)),
         }
+    }
+
+    /// The server's time that surely was not after a local instant: the estimate less its uncertainty.
+    pub fn server_surely_before(&self, local: Instant) -> ServerTime {
+        self.server_at(local).minus(self.uncertainty)
     }
 
     /// The latest local instant that was surely not after `moment`: the estimate less its uncertainty.

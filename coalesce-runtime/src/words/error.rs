@@ -134,13 +134,8 @@ pub struct Problem {
 }
 
 impl BuildError {
-    /// `Err` with all problems, `Ok` when there are none.
-    pub(crate) fn check(problems: Vec<Problem>) -> Result<(), Self> {
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { problems })
-        }
+    pub(crate) const fn of(problems: Vec<Problem>) -> Self {
+        Self { problems }
     }
 
     /// Each problem found.

@@ -1,10 +1,10 @@
 //! Floor 0: the words every other floor speaks. Nothing here waits, sends or asks for the time.
 
-pub mod clock;
-pub mod error;
-pub mod fault;
-pub mod key;
-pub mod key_part;
-pub mod key_text;
-pub mod policy;
-pub mod token;
+pub(crate) mod clock;
+pub(crate) mod error;
+pub(crate) mod fault;
+pub(crate) mod key;
+pub(crate) mod key_part;
+pub(crate) mod key_text;
+pub(crate) mod policy;
+pub(crate) mod token;

@@ -1,0 +1,47 @@
+//! What is generated for an argument under `#[cfg]` stands under the same `#[cfg]`.
+mod before {
+    #[coalesce(skip(trace))]
+    async fn get(
+        #[cfg(feature = "tenants")]
+        tenant: u64,
+        #[cfg(test)]
+        trace: Trace,
+        id: u64,
+    ) {}
+}
+mod after {
+    async fn get(
+        #[cfg(feature = "tenants")]
+        tenant: u64,
+        #[cfg(test)]
+        trace: Trace,
+        id: u64,
+    ) {
+        static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+            "get",
+            ::core::file!(),
+            ::core::line!(),
+        );
+        ::coalesce::__private::register!(& __COALESCE_SITE);
+        let __coalesce_call = ::coalesce::__private::Call::new(
+                &__COALESCE_SITE,
+                ::coalesce::__private::path_of(|| {}),
+            )
+            .key(&[#[cfg(feature = "tenants")] &tenant, &id]);
+        __coalesce_call
+            .run(
+                ::coalesce::__private::shape!(()),
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        (),
+                    > {
+                        return __coalesce_output;
+                    }
+                    #[cfg(test)]
+                    let trace = trace;
+                    {}
+                },
+            )
+            .await
+    }
+}

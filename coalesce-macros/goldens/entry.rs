@@ -1,0 +1,158 @@
+//! With `entry` the body moves into the function that gives the entry.
+mod before {
+    /// Reads an order.
+    #[coalesce(key = (id, name.id()), skip(db), entry = get_order_entry)]
+    pub async fn get_order(
+        db: &Pool,
+        Path(id): Path<u64>,
+        mut name: impl Name,
+    ) -> Order {
+        name.push(id);
+        db.get(id).await
+    }
+    impl Orders {
+        #[coalesce(entry = Self::get_entry)]
+        async fn get<'a, T: Part, const N: usize>(
+            tenant: Tenant<N>,
+            mut id: T,
+            name: &'a str,
+            f: fn(&str) -> bool,
+        ) -> Result<Order, Error> {
+            load(tenant, id, name).await
+        }
+        #[coalesce(entry = owned_entry)]
+        #[expect(unused_mut, reason = "an expectation is met where the body is")]
+        async fn owned(self, id: u64) -> u64 {
+            self.n + id
+        }
+    }
+}
+mod after {
+    /// The typed entry behind [`get_order`].
+    #[must_use = "an entry does nothing until one of its methods is called"]
+    pub fn get_order_entry<'__coalesce>(
+        db: &'__coalesce Pool,
+        Path(id): Path<u64>,
+        mut name: impl Name,
+    ) -> ::coalesce::Entry<'__coalesce, Order> {
+        static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+            "get_order",
+            ::core::file!(),
+            ::core::line!(),
+        );
+        ::coalesce::__private::register!(& __COALESCE_SITE);
+        let __coalesce_call = ::coalesce::__private::Call::new(
+                &__COALESCE_SITE,
+                ::coalesce::__private::path_of(|| {}),
+            )
+            .key(&[&id, &name.id()]);
+        __coalesce_call
+            .entry(
+                ::coalesce::__private::shape!(Order),
+                move || {
+                    let db = <Pool as ::std::borrow::ToOwned>::to_owned(db);
+                    async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            Order,
+                        > {
+                            return __coalesce_output;
+                        }
+                        let db: &Pool = ::core::borrow::Borrow::borrow(&db);
+                        {
+                            name.push(id);
+                            db.get(id).await
+                        }
+                    }
+                },
+            )
+    }
+    /// Reads an order.
+    pub async fn get_order(
+        db: &Pool,
+        __coalesce_argument_1: Path<u64>,
+        name: impl Name,
+    ) -> Order {
+        get_order_entry(db, __coalesce_argument_1, name).call().await
+    }
+    impl Orders {
+        /// The typed entry behind [`Self::get`].
+        #[must_use = "an entry does nothing until one of its methods is called"]
+        fn get_entry<'__coalesce, 'a, T: Part, const N: usize>(
+            tenant: Tenant<N>,
+            mut id: T,
+            name: &'a str,
+            f: fn(&str) -> bool,
+        ) -> ::coalesce::Entry<'__coalesce, Result<Order, Error>>
+        where
+            'a: '__coalesce,
+        {
+            static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+                "get",
+                ::core::file!(),
+                ::core::line!(),
+            );
+            ::coalesce::__private::register!(& __COALESCE_SITE);
+            let __coalesce_call = ::coalesce::__private::Call::new(
+                    &__COALESCE_SITE,
+                    ::core::any::type_name_of_val(&Self::get::<T, N>),
+                )
+                .key(&[&tenant, &id, &name, &f]);
+            __coalesce_call
+                .entry(
+                    ::coalesce::__private::shape!(Result < Order, Error >),
+                    move || {
+                        let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                        async move {
+                            if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                                Result<Order, Error>,
+                            > {
+                                return __coalesce_output;
+                            }
+                            let name: &str = ::core::borrow::Borrow::borrow(&name);
+                            { load(tenant, id, name).await }
+                        }
+                    },
+                )
+        }
+        async fn get<'a, T: Part, const N: usize>(
+            tenant: Tenant<N>,
+            id: T,
+            name: &'a str,
+            f: fn(&str) -> bool,
+        ) -> Result<Order, Error> {
+            Self::get_entry::<T, N>(tenant, id, name, f).call().await
+        }
+        #[expect(unused_mut, reason = "an expectation is met where the body is")]
+        /// The typed entry behind [`Self::owned`].
+        #[must_use = "an entry does nothing until one of its methods is called"]
+        fn owned_entry(self, id: u64) -> ::coalesce::Entry<'static, u64> {
+            static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+                "owned",
+                ::core::file!(),
+                ::core::line!(),
+            );
+            ::coalesce::__private::register!(& __COALESCE_SITE);
+            let __coalesce_call = ::coalesce::__private::Call::new(
+                    &__COALESCE_SITE,
+                    ::core::any::type_name_of_val(&Self::owned),
+                )
+                .key(&[&id]);
+            __coalesce_call
+                .entry(
+                    ::coalesce::__private::shape!(u64),
+                    move || async move {
+                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                            u64,
+                        > {
+                            return __coalesce_output;
+                        }
+                        { self.n + id }
+                    },
+                )
+        }
+        #[allow(unused_mut, reason = "an expectation is met where the body is")]
+        async fn owned(self, id: u64) -> u64 {
+            Self::owned_entry(self, id).call().await
+        }
+    }
+}

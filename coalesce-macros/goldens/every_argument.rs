@@ -1,0 +1,37 @@
+//! Nothing is set: all arguments, in order, name the work.
+mod before {
+    /// Adds.
+    #[coalesce]
+    pub(crate) async fn add(left: u64, right: u64) -> u64 {
+        left + right
+    }
+}
+mod after {
+    /// Adds.
+    pub(crate) async fn add(left: u64, right: u64) -> u64 {
+        static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+            "add",
+            ::core::file!(),
+            ::core::line!(),
+        );
+        ::coalesce::__private::register!(& __COALESCE_SITE);
+        let __coalesce_call = ::coalesce::__private::Call::new(
+                &__COALESCE_SITE,
+                ::coalesce::__private::path_of(|| {}),
+            )
+            .key(&[&left, &right]);
+        __coalesce_call
+            .run(
+                ::coalesce::__private::shape!(u64),
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        u64,
+                    > {
+                        return __coalesce_output;
+                    }
+                    { left + right }
+                },
+            )
+            .await
+    }
+}

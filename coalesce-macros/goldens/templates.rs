@@ -1,0 +1,72 @@
+//! A template is taken apart while it is compiled.
+mod before {
+    #[coalesce(key = "{req.tenant}/orders/{id + 1}", skip(db))]
+    async fn get(db: Pool, req: Request, id: u64) -> u64 {
+        db.get(req, id).await
+    }
+    #[coalesce(key = "everything")]
+    async fn all() -> u64 {
+        1
+    }
+}
+mod after {
+    async fn get(db: Pool, req: Request, id: u64) -> u64 {
+        static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+            "get",
+            ::core::file!(),
+            ::core::line!(),
+        );
+        ::coalesce::__private::register!(& __COALESCE_SITE);
+        let __coalesce_call = ::coalesce::__private::Call::new(
+                &__COALESCE_SITE,
+                ::coalesce::__private::path_of(|| {}),
+            )
+            .template(
+                &[
+                    ::coalesce::__private::Piece::Hole(&req.tenant),
+                    ::coalesce::__private::Piece::Text("/orders/"),
+                    ::coalesce::__private::Piece::Hole(&(id + 1)),
+                ],
+            );
+        __coalesce_call
+            .run(
+                ::coalesce::__private::shape!(u64),
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        u64,
+                    > {
+                        return __coalesce_output;
+                    }
+                    let db = db;
+                    { db.get(req, id).await }
+                },
+            )
+            .await
+    }
+    async fn all() -> u64 {
+        static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
+            "all",
+            ::core::file!(),
+            ::core::line!(),
+        );
+        ::coalesce::__private::register!(& __COALESCE_SITE);
+        let __coalesce_call = ::coalesce::__private::Call::new(
+                &__COALESCE_SITE,
+                ::coalesce::__private::path_of(|| {}),
+            )
+            .key(&[&"everything"]);
+        __coalesce_call
+            .run(
+                ::coalesce::__private::shape!(u64),
+                move || async move {
+                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
+                        u64,
+                    > {
+                        return __coalesce_output;
+                    }
+                    { 1 }
+                },
+            )
+            .await
+    }
+}

@@ -1,0 +1,109 @@
+//! What the attribute means: one [`Model`], or everything that is wrong with it.
+
+mod arguments;
+mod clocks;
+mod conflicts;
+mod key;
+mod model;
+mod ownership;
+mod settings;
+mod signature;
+mod template;
+
+use syn::{Path, parse_quote};
+
+use crate::diagnostics::Diagnostics;
+use crate::parse::{Function, Options};
+
+pub(crate) use model::{
+    Carried, CopiedReceiver, Form, Key, Model, Part, Passage, Piece, Place, Setting, Value,
+};
+
+use arguments::Arguments;
+use key::KeyOptions;
+
+/// Understands `function` under `options`. What is refused goes to `diagnostics`.
+pub(crate) fn analyze(
+    options: Options,
+    function: Function,
+    diagnostics: &mut Diagnostics,
+) -> Option<Model> {
+    conflicts::refuse(&options, diagnostics);
+    let signature = signature::understand(&function.sig, diagnostics);
+    let arguments = Arguments::of(&function.sig);
+
+    // Taken apart without `..`: an option that is parsed and then forgotten does not compile.
+    let Options {
+        key,
+        skip,
+        header_keys,
+        missing_header,
+        namespace,
+        version,
+        fresh_ttl,
+        stale_ttl,
+        pending_ttl,
+        wait_timeout,
+        errors,
+        keep_errors,
+        on_redis_error,
+        max_payload,
+        enabled,
+        inline,
+        entry,
+        coalescer,
+        root,
+    } = options;
+
+    let clocks = clocks::Clocks {
+        fresh_ttl,
+        stale_ttl,
+        pending_ttl,
+        wait_timeout,
+        keep_errors,
+    };
+    let words = settings::Words {
+        missing_header,
+        errors,
+        on_redis_error,
+    };
+    let rest = settings::Rest {
+        header_keys,
+        namespace,
+        version,
+        max_payload,
+        enabled,
+    };
+    let settings = settings::collect(clocks, words, rest, diagnostics);
+
+    let skipped = skip.map_or_else(Vec::new, |skip| skip.value);
+    let key = key::understand(
+        KeyOptions {
+            key,
+            skipped: &skipped,
+        },
+        &arguments,
+        diagnostics,
+    );
+    let place = match inline {
+        Some(_) => Place::Inline,
+        None => ownership::plan(&function, &arguments, &skipped, diagnostics),
+    };
+
+    let (form, output) = signature?;
+    Some(Model {
+        root: root.map_or_else(default_root, |root| root.value),
+        function,
+        form,
+        output,
+        settings,
+        key,
+        coalescer: coalescer.map(|coalescer| coalescer.value),
+        place,
+        entry: entry.map(|entry| entry.value),
+    })
+}
+
+fn default_root() -> Path {
+    parse_quote!(::coalesce)
+}

@@ -1,0 +1,46 @@
+//! The static that describes a call site.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+
+use crate::analyze::{Model, Setting, Value};
+use crate::names;
+
+/// The description of the call site and its registration.
+///
+/// `#[coalesce(fresh_ttl = "30s", version = 2)] async fn get() { … }` gives
+///
+/// ```text
+/// static __COALESCE_SITE: CallSite =
+///     CallSite::new("get", file!(), line!()).fresh_ttl("30s").version(2);
+/// register!(&__COALESCE_SITE);
+/// ```
+pub(crate) fn statements(model: &Model) -> TokenStream {
+    let root = &model.root;
+    let site = names::site();
+    let name = model.function.sig.ident.unraw().to_string();
+    let settings = model.settings.iter().map(setting);
+    quote! {
+        static #site: #root::__private::CallSite =
+            #root::__private::CallSite::new(#name, ::core::file!(), ::core::line!())
+                #(#settings)*;
+        #root::__private::register!(&#site);
+    }
+}
+
+fn setting(setting: &Setting) -> TokenStream {
+    let span = Span::mixed_site().located_at(setting.option.span());
+    let method = Ident::new(setting.name, span);
+    let value = match &setting.value {
+        Value::Nothing => TokenStream::new(),
+        Value::Text(text) => quote!(#text),
+        Value::Texts(texts) => quote_spanned!(span=> &[#(#texts),*]),
+        Value::Number(number) => {
+            let number = proc_macro2::Literal::u32_unsuffixed(*number);
+            quote!(#number)
+        }
+        Value::Constant(path) => quote!(#path),
+    };
+    quote_spanned!(span=> .#method(#value))
+}

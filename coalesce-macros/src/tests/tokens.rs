@@ -1,0 +1,57 @@
+//! Questions about tokens.
+
+use super::tokens;
+use crate::tokens::{borrow, captured_names, mention};
+
+#[test]
+fn captured_names_are_those_of_a_format_string() {
+    let names: Vec<&str> = captured_names("{a} {b:?} {{c}} {0} {} {{{d}}} {e").collect();
+    assert_eq!(names, ["a", "b", "0", "d"]);
+}
+
+#[test]
+fn borrows_are_found_at_any_depth() {
+    for ty in [
+        "&str",
+        "&'a str",
+        "X<'_>",
+        "Vec<(u8, &str)>",
+        "[&u8; 3]",
+        "impl Fn() -> X<'a>",
+    ] {
+        assert!(borrow(&tokens(ty)).is_some(), "{ty}");
+    }
+    for ty in [
+        "u8",
+        "&'static str",
+        "X<'static>",
+        "Arc<dyn Fn(&str)>",
+        "for<'a> fn(&'a u8)",
+    ] {
+        assert!(borrow(&tokens(ty)).is_none(), "{ty}");
+    }
+}
+
+#[test]
+fn names_are_mentioned_by_identifiers_and_captures() {
+    let name = quote::format_ident!("id");
+    for mentioned in [
+        "id",
+        "f(id)",
+        "x![id]",
+        "format!(\"{id}\")",
+        "x!(y(\"{id:?}\"))",
+        "r#id",
+    ] {
+        assert!(mention(&tokens(mentioned), &name), "{mentioned}");
+    }
+    for other in [
+        "ids",
+        "\"id\"",
+        "\"{id}\"",
+        "f(\"{id}\")",
+        "format!(\"{{id}}\")",
+    ] {
+        assert!(!mention(&tokens(other), &name), "{other}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Questions about tokens that nobody has parsed: which names they mention, what they borrow.
+
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use syn::Lit;
+use syn::ext::IdentExt;
+
+/// Whether `tokens` mention the variable `name`, format strings such as `"{name}"` included.
+pub(crate) fn mention(tokens: &TokenStream, name: &Ident) -> bool {
+    mention_in(tokens.clone(), &name.unraw().to_string(), false)
+}
+
+fn mention_in(tokens: TokenStream, name: &str, in_macro: bool) -> bool {
+    let mut behind_bang = false;
+    for tree in tokens {
+        let found = match &tree {
+            TokenTree::Ident(ident) => ident.unraw() == name,
+            TokenTree::Group(group) => mention_in(group.stream(), name, in_macro || behind_bang),
+            TokenTree::Literal(literal) if in_macro => {
+                string(literal).is_some_and(|text| captured_names(&text).any(|each| each == name))
+            }
+            TokenTree::Literal(_) | TokenTree::Punct(_) => false,
+        };
+        if found {
+            return true;
+        }
+        behind_bang = is_punct(&tree, '!');
+    }
+    false
+}
+
+/// The variables that a format string captures: `id` and `name` in `"{id} {name:?} {0} {{x}}"`.
+pub(crate) fn captured_names(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.find('{')? + 1;
+        rest = &rest[start..];
+        if let Some(escaped) = rest.strip_prefix('{') {
+            rest = escaped;
+            return Some("");
+        }
+        let end = rest.find(|letter: char| letter != '_' && !letter.is_alphanumeric())?;
+        let (name, tail) = rest.split_at(end);
+        rest = tail;
+        Some(name)
+    })
+    .filter(|name| !name.is_empty())
+}
+
+/// The value of a string literal.
+pub(crate) fn string(literal: &Literal) -> Option<String> {
+    match Lit::new(literal.clone()) {
+        Lit::Str(text) => Some(text.value()),
+        _ => None,
+    }
+}
+
+/// Where `tokens`, a type, borrow something that may end: a reference or a named lifetime.
+///
+/// `'static` borrows nothing, and what is borrowed inside `Fn(&str)` belongs to its caller.
+pub(crate) fn borrow(tokens: &TokenStream) -> Option<Span> {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut index = 0;
+    while index < trees.len() {
+        match &trees[index] {
+            TokenTree::Group(group) if !is_argument_list(group, trees[..index].last()) => {
+                if let Some(span) = borrow(&group.stream()) {
+                    return Some(span);
+                }
+            }
+            tree if is_punct(tree, '&') => {
+                if !is_static(&trees[index + 1..]) {
+                    return Some(tree.span());
+                }
+                index += 2;
+            }
+            tree if is_punct(tree, '\'') => {
+                if !is_static(&trees[index..]) {
+                    return Some(tree.span());
+                }
+                index += 1;
+            }
+            tree if is_word(tree, "for") => index = end_of_angles(&trees, index + 1),
+            _ => {}
+        }
+        index += 1;
+    }
+    None
+}
+
+/// Where `word` stands in `tokens`.
+pub(crate) fn word(tokens: &TokenStream, word: &str) -> Option<Span> {
+    tokens.clone().into_iter().find_map(|tree| match &tree {
+        TokenTree::Group(group) => self::word(&group.stream(), word),
+        tree => is_word(tree, word).then(|| tree.span()),
+    })
+}
+
+/// Whether `tree` is the punctuation `expected`.
+pub(crate) fn is_punct(tree: &TokenTree, expected: char) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == expected)
+}
+
+/// Whether `tree` is the keyword or name `expected`.
+pub(crate) fn is_word(tree: &TokenTree, expected: &str) -> bool {
+    matches!(tree, TokenTree::Ident(ident) if ident == expected)
+}
+
+fn is_static(trees: &[TokenTree]) -> bool {
+    matches!(trees, [tick, name, ..] if is_punct(tick, '\'') && is_word(name, "static"))
+}
+
+fn is_argument_list(group: &Group, before: Option<&TokenTree>) -> bool {
+    const CALLABLE: [&str; 7] = [
+        "fn",
+        "Fn",
+        "FnMut",
+        "FnOnce",
+        "AsyncFn",
+        "AsyncFnMut",
+        "AsyncFnOnce",
+    ];
+    let callable = |tree: &TokenTree| CALLABLE.iter().any(|word| is_word(tree, word));
+    group.delimiter() == Delimiter::Parenthesis && before.is_some_and(callable)
+}
+
+/// The index of the `>` that closes the `<` at `start`, or `start` if there is none.
+fn end_of_angles(trees: &[TokenTree], start: usize) -> usize {
+    let closing = trees[start.min(trees.len())..]
+        .iter()
+        .position(|tree| is_punct(tree, '>'));
+    closing.map_or(start, |offset| start + offset)
+}

@@ -1,0 +1,104 @@
+//! The core: what every driver of one coalescer shares.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+
+use super::fold::Fold;
+use super::heartbeat::Heartbeat;
+use crate::engine::poll::PollPlan;
+use crate::ports::coordinator::Coordinator;
+use crate::ports::observer::Counters;
+
+/// How a coalescer times its own affairs; the clocks of call sites are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// The lock's life without a renewal.
+    pub(crate) lease: Duration,
+    pub(crate) poll: PollPlan,
+    /// How long an outcome that is not retained stays readable for followers.
+    pub(crate) delivery: Duration,
+    /// The first pause after a failed refresh.
+    pub(crate) refresh_pause: Duration,
+    /// Refreshes of this process that may run at once.
+    pub(crate) max_refreshes: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(3),
+            poll: PollPlan::default(),
+            delivery: Duration::from_secs(5),
+            refresh_pause: Duration::from_secs(1),
+            max_refreshes: 64,
+        }
+    }
+}
+
+/// What every driver of one coalescer shares.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) coordinator: Arc<dyn Coordinator>,
+    pub(crate) settings: Settings,
+    pub(crate) fold: Arc<Fold>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
+    pub(crate) refreshes: Arc<Semaphore>,
+    pub(crate) counters: Counters,
+    stopping: AtomicBool,
+    /// How many drivers work.
+    drivers: watch::Sender<usize>,
+}
+
+impl Core {
+    pub(crate) fn new(coordinator: Arc<dyn Coordinator>, settings: Settings) -> Self {
+        let fold = Arc::<Fold>::default();
+        Self {
+            heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), settings.lease),
+            coordinator,
+            settings,
+            fold,
+            refreshes: Arc::new(Semaphore::new(settings.max_refreshes)),
+            counters: Counters::default(),
+            stopping: AtomicBool::new(false),
+            drivers: watch::Sender::new(0),
+        }
+    }
+
+    /// Whether calls go past the coordinator because the process is about to end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Counts a driver in, until the returned value is dropped.
+    pub(crate) fn driver(self: &Arc<Self>) -> Working {
+        self.drivers.send_modify(|drivers| *drivers += 1);
+        Working(Arc::clone(self))
+    }
+
+    /// Starts no new flight, gives those in progress `grace` to end, and hands over the keys of the rest.
+    pub(crate) async fn shut_down(&self, grace: Duration) {
+        self.stopping.store(true, Ordering::Relaxed);
+        let mut drivers = self.drivers.subscribe();
+        let all_done = drivers.wait_for(|drivers| *drivers == 0);
+        // What has not ended within the grace is handed over below.
+        let _ = tokio::time::timeout(grace, all_done).await;
+        for (key, token) in self.heartbeat.let_go_of_all() {
+            // A lock that cannot be freed now ends with its lease.
+            let _ = self.coordinator.abandon(&key, token).await;
+        }
+        let _ = self.coordinator.close().await;
+    }
+}
+
+/// A driver at work.
+#[derive(Debug)]
+pub(crate) struct Working(Arc<Core>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.drivers.send_modify(|drivers| *drivers -= 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! The driver: one task per entry asks, follows or leads for all callers of a key in this process.
+
+use std::sync::Arc;
+
+use super::core::{Core, Working};
+use super::fold::Entry;
+use super::heartbeat::Election;
+use super::settlement::{Outcome, Settlement, Verdict};
+use crate::engine::follow::{Arrived, Follower, Step};
+use crate::engine::lease::lease_at;
+use crate::format::envelope::{Seen, Status};
+use crate::format::message::Message;
+use crate::ports::coordinator::{Listener, Notice};
+use crate::words::clock::{Instant, now};
+use crate::words::fault::Fault;
+use crate::words::policy::{OnRedisError, Policy};
+use crate::words::token::Token;
+
+/// A driver's hold on its entry. Dropped before it settled, it sends those who wait to start again.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(super) core: Arc<Core>,
+    pub(super) policy: Arc<Policy>,
+    pub(super) entry: Arc<Entry>,
+    settled: bool,
+    _working: Working,
+}
+
+impl Driver {
+    pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, entry: &Arc<Entry>) -> Self {
+        Self {
+            core: Arc::clone(core),
+            policy: Arc::clone(policy),
+            entry: Arc::clone(entry),
+            settled: false,
+            _working: core.driver(),
+        }
+    }
+
+    /// Asks for the key, then leads or follows. `seen` is the state that is not wanted; `None`:
+    /// whatever is there.
+    pub(crate) async fn share(mut self, seen: Option<Seen>) {
+        let mut chase = self.chase(seen);
+        let mut step = chase.follower.ask();
+        loop {
+            step = match step {
+                Step::Ask(ask) => {
+                    chase.asked_at = now();
+                    let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
+                    match answer {
+                        Ok(answer) => chase.follower.answered(answer, fastrand::f64()),
+                        Err(fault) => self.failed(&mut chase, fault),
+                    }
+                }
+                Step::Look => match self.core.coordinator.read(self.entry.key()).await {
+                    Ok(state) => chase.follower.looked(state.as_ref()),
+                    Err(fault) => self.failed(&mut chase, fault),
+                },
+                Step::Wait(pause) => {
+                    chase.poll_at = now() + pause;
+                    self.listen(&mut chase).await
+                }
+                Step::KeepWaiting => match self.wait(&mut chase).await {
+                    Some(step) => step,
+                    None => return,
+                },
+                Step::Lead { seen, takeover } => {
+                    if takeover {
+                        self.core.counters.takeovers.up();
+                        let namespace = &**self.entry.key().namespace();
+                        tracing::info!(namespace, "took over from a leader that is gone");
+                    }
+                    let election = Election {
+                        token: chase.token,
+                        seen,
+                        asked_at: chase.asked_at,
+                    };
+                    return self.lead(election, None).await;
+                }
+                Step::Settle(arrived) => return self.arrived(arrived),
+                Step::StopTrying => {
+                    return self.settle(Settlement::for_all(Verdict::AbandonedForGood));
+                }
+                Step::GiveUp(fault) => return self.go_on_without(fault).await,
+            };
+        }
+    }
+
+    /// What a call does when there is nobody to coordinate with.
+    pub(crate) async fn go_on_without(mut self, fault: Fault) {
+        match self.policy.on_redis_error {
+            OnRedisError::Run => self.run_solo().await,
+            OnRedisError::Fail => self.settle(Settlement::for_all(Verdict::Unavailable(fault))),
+        }
+    }
+
+    fn chase(&self, seen: Option<Seen>) -> Chase {
+        let token = Token::random();
+        let settings = &self.core.settings;
+        let pending = self.policy.clocks().pending();
+        let lease =
+            lease_at(std::time::Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
+        let key = self.entry.key().clone();
+        // An ear that is open before the question needs no second look behind it.
+        let ear = self.core.coordinator.listening(&key);
+        let follower = Follower::new(key, token, lease, settings.poll, seen);
+        Chase {
+            follower,
+            token,
+            ear,
+            asked_at: now(),
+            poll_at: now(),
+        }
+    }
+
+    /// Opens an ear if there is none yet, and then closes the gap between BEGIN and the subscription.
+    async fn listen(&self, chase: &mut Chase) -> Step {
+        if chase.ear.is_some() {
+            return Step::KeepWaiting;
+        }
+        match self.core.coordinator.listen(self.entry.key()).await {
+            Ok(ear) => {
+                chase.ear = Some(ear);
+                Step::Look
+            }
+            // Nothing will be heard; polls find the outcome, and the next one tries to listen again.
+            Err(_) => {
+                self.core.counters.faults.up();
+                Step::KeepWaiting
+            }
+        }
+    }
+
+    /// Waits for a notice or the poll; `None` when nobody waits for this entry any more.
+    async fn wait(&self, chase: &mut Chase) -> Option<Step> {
+        loop {
+            tokio::select! {
+                notice = hear(&mut chase.ear) => match notice {
+                    Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
+                    Notice::Message(message) => return Some(chase.follower.heard(message)),
+                    Notice::Gap => return Some(chase.follower.missed()),
+                },
+                () = self.entry.emptied() => {
+                    if self.core.fold.leave_if_empty(&self.entry) {
+                        return None;
+                    }
+                }
+                () = tokio::time::sleep_until(chase.poll_at) => return Some(chase.follower.ask()),
+            }
+        }
+    }
+
+    fn failed(&self, chase: &mut Chase, fault: Fault) -> Step {
+        self.core.counters.faults.up();
+        chase.follower.failed(fault, fastrand::f64())
+    }
+
+    fn arrived(mut self, arrived: Arrived) {
+        let until = self
+            .core
+            .coordinator
+            .clock()
+            .surely_before(arrived.for_arrivals_until);
+        let verdict = match arrived.envelope.status {
+            Status::TooLarge => Verdict::GoAlone,
+            _ => Verdict::Outcome(Outcome::from(arrived.envelope)),
+        };
+        match until {
+            Some(_) => self.settle(Settlement {
+                verdict,
+                for_arrivals_until: until,
+            }),
+            None => self.settle(Settlement::for_all(Verdict::StartAgain)),
+        }
+    }
+
+    pub(super) fn settle(&mut self, settlement: Settlement) {
+        if !self.settled {
+            self.settled = true;
+            self.core.fold.settle(&self.entry, settlement);
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.settle(Settlement::for_all(Verdict::Abandoned));
+    }
+}
+
+/// What a driver carries while it is after an outcome.
+struct Chase {
+    follower: Follower,
+    token: Token,
+    ear: Option<Listener>,
+    /// When the last BEGIN was about to be sent.
+    asked_at: Instant,
+    poll_at: Instant,
+}
+
+async fn hear(ear: &mut Option<Listener>) -> Notice {
+    match ear {
+        Some(ear) => ear.next().await,
+        None => std::future::pending().await,
+    }
+}

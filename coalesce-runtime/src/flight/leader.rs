@@ -1,0 +1,243 @@
+//! Leading: offer the seat, keep the lease while the body runs, and bring the outcome home.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::driver::Driver;
+use super::fold::Seat;
+use super::heartbeat::{Election, Hold};
+use super::settlement::{Outcome, Settlement, Verdict};
+use crate::engine::ask::{FinishAnswer, FinishAsk};
+use crate::engine::lease::beat_of;
+use crate::engine::reading::life_of;
+use crate::format::envelope::{Envelope, Seen, Status};
+use crate::words::clock::{Instant, now};
+
+/// What the body left.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) produced: Produced,
+    pub(crate) started: Instant,
+    pub(crate) ended: Instant,
+}
+
+/// A value or an error as bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Produced {
+    pub(crate) status: Status,
+    pub(crate) codec: u8,
+    pub(crate) payload: Bytes,
+    /// The encoded value when it is above the ceiling, for callers that share this process.
+    pub(crate) spare: Option<Bytes>,
+}
+
+impl Report {
+    /// The report of a body that ended without an outcome, as an error that nobody can read.
+    fn of_nothing() -> Self {
+        let produced = Produced {
+            status: Status::Failed,
+            codec: 0,
+            payload: Bytes::new(),
+            spare: None,
+        };
+        Self {
+            produced,
+            started: now(),
+            ended: now(),
+        }
+    }
+
+    /// The settlement for callers of this process that had arrived by `until`.
+    fn shared_here(&self, mark: Seen, until: Instant) -> Settlement {
+        let Produced {
+            status,
+            codec,
+            payload,
+            spare,
+        } = self.produced.clone();
+        let verdict = match (status, spare) {
+            (Status::TooLarge, None) => Verdict::GoAlone,
+            (Status::TooLarge, Some(payload)) => Verdict::Outcome(Outcome {
+                status: Status::Done,
+                codec,
+                payload,
+                mark,
+            }),
+            (status, _) => Verdict::Outcome(Outcome {
+                status,
+                codec,
+                payload,
+                mark,
+            }),
+        };
+        Settlement {
+            verdict,
+            for_arrivals_until: Some(until),
+        }
+    }
+}
+
+/// Runs a body that was prepared beforehand, and reports.
+pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+
+impl Driver {
+    /// Leads: the body comes from whoever takes the seat, or from `runner`.
+    pub(crate) async fn lead(mut self, election: Election, runner: Option<Runner>) {
+        let pending = self.policy.clocks().pending();
+        let hold = self.core.heartbeat.hold(election, &self.entry, pending);
+        let refreshes = runner.is_some();
+        match self.body(Some(election.asked_at + pending), runner).await {
+            Some(report) => self.bring_home(election, hold, report).await,
+            // A refresh that panics is a failed one: it must pause like any other.
+            None if refreshes => self.bring_home(election, hold, Report::of_nothing()).await,
+            None => self.abandon(election).await,
+        }
+    }
+
+    /// Runs the body for this process alone.
+    pub(crate) async fn run_solo(mut self) {
+        self.core.counters.solo_runs.up();
+        let Some(report) = self.body(None, None).await else {
+            return;
+        };
+        self.settle(report.shared_here(Seen::NOTHING, report.ended));
+    }
+
+    /// Waits for the body's report; `None` when nobody brings one.
+    async fn body(
+        &mut self,
+        pending_until: Option<Instant>,
+        runner: Option<Runner>,
+    ) -> Option<Report> {
+        let (sender, mut report) = oneshot::channel();
+        let seat = Seat::new(&self.core.fold, &self.entry, sender);
+        match runner {
+            Some(runner) => drop(tokio::spawn(runner(seat))),
+            None => self.entry.offer(seat),
+        }
+        let mut pending_until = pending_until;
+        loop {
+            tokio::select! {
+                report = &mut report => return report.ok(),
+                () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
+                () = reached(pending_until) => {
+                    // The key is free for others now, and so are those who wait here: one of them
+                    // will lead. The body's own caller still gets its own value.
+                    pending_until = None;
+                    drop(self.entry.take_seat());
+                    self.settle(Settlement::for_all(Verdict::StartAgain));
+                }
+            }
+        }
+    }
+
+    async fn bring_home(&mut self, election: Election, hold: Hold, report: Report) {
+        let answer = self
+            .core
+            .coordinator
+            .finish(self.entry.key(), &self.finish_ask(election, &report))
+            .await;
+        let for_arrivals_until = match answer {
+            Ok(FinishAnswer::Stored) | Err(_) => Some(report.ended),
+            Ok(FinishAnswer::Spared) => {
+                self.core.counters.refresh_failures.up();
+                Some(report.ended)
+            }
+            Ok(FinishAnswer::Fenced { at }) => {
+                self.core.counters.fenced.up();
+                self.core
+                    .coordinator
+                    .clock()
+                    .surely_before(at)
+                    .map(|at| at.min(report.ended))
+            }
+            Ok(FinishAnswer::Lost) => {
+                self.core.counters.fenced.up();
+                hold.confirmed()
+            }
+        };
+        match for_arrivals_until {
+            Some(until) => self.settle(report.shared_here(election.token.into(), until)),
+            None => self.settle(Settlement::for_all(Verdict::StartAgain)),
+        }
+        if answer.is_err() {
+            self.core.counters.faults.up();
+            self.finish_later(election, &report).await;
+        }
+    }
+
+    /// The outcome was not stored, or its reply was lost. Nobody here waits for it any more, but
+    /// followers elsewhere may, and the lock may still be ours.
+    async fn finish_later(&self, election: Election, report: &Report) {
+        for pause in [beat_of(self.core.settings.lease), self.core.settings.lease] {
+            tokio::time::sleep(pause).await;
+            let ask = self.finish_ask(election, report);
+            if self
+                .core
+                .coordinator
+                .finish(self.entry.key(), &ask)
+                .await
+                .is_ok()
+            {
+                return;
+            }
+        }
+    }
+
+    fn finish_ask(&self, election: Election, report: &Report) -> FinishAsk {
+        let Produced {
+            status,
+            codec,
+            payload,
+            ..
+        } = &report.produced;
+        let ran_for = report.ended.saturating_duration_since(report.started);
+        let clocks = self.policy.clocks();
+        let envelope = Envelope::new(*status, *codec, election.token, ran_for, payload.clone());
+        // Not "now less the way": followers compare their arrival with it, and nobody may receive
+        // what had ended before it arrived.
+        let computed_at = self
+            .core
+            .coordinator
+            .clock()
+            .server_surely_before(report.ended);
+        let at = now();
+        FinishAsk {
+            envelope: Envelope {
+                computed_at,
+                ..envelope
+            },
+            ended_ago: at.saturating_duration_since(report.ended),
+            life: life_of(*status, &self.policy, self.core.settings.delivery),
+            seen: election.seen,
+            may_retake: at < election.asked_at + clocks.pending(),
+            spare_value: clocks.retains().then_some(self.core.settings.refresh_pause),
+        }
+    }
+
+    async fn abandon(&mut self, election: Election) {
+        let key = self.entry.key();
+        if self
+            .core
+            .coordinator
+            .abandon(key, election.token)
+            .await
+            .is_err()
+        {
+            // The lease ends by itself, and a follower's poll finds that.
+            self.core.counters.faults.up();
+        }
+        self.settle(Settlement::for_all(Verdict::Abandoned));
+    }
+}
+
+/// The moment itself, or never.
+async fn reached(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,11 @@
+//! Floor 4b: the drivers. They carry decisions out: who in this process asks, leads, waits and refreshes.
+
+pub(crate) mod context;
+pub(crate) mod core;
+pub(crate) mod driver;
+pub(crate) mod fold;
+pub(crate) mod heartbeat;
+pub(crate) mod leader;
+pub(crate) mod refresh;
+pub(crate) mod settlement;
+pub(crate) mod waiter;

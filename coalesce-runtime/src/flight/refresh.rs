@@ -1,0 +1,91 @@
+//! Refreshes: one run behind stale answers, elected in the whole fleet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::core::Core;
+use super::driver::Driver;
+use super::fold::Lane;
+use super::heartbeat::Election;
+use super::leader::Runner;
+use crate::engine::ask::{BeginAnswer, BeginAsk};
+use crate::engine::lease::lease_at;
+use crate::format::envelope::Seen;
+use crate::words::clock::now;
+use crate::words::key::Key;
+use crate::words::policy::Policy;
+use crate::words::token::Token;
+
+/// How long a process that lost the election leaves the matter alone, at most.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// Starts a refresh of the state marked `outdated`, unless this process is at one already or has
+/// too many of them. `prepare` copies what the body needs; it is called only if the refresh starts.
+pub(crate) fn start(
+    core: &Arc<Core>,
+    policy: &Arc<Policy>,
+    key: &Key,
+    outdated: Seen,
+    prepare: impl FnOnce() -> Runner,
+) {
+    if core.is_stopping() {
+        return;
+    }
+    let mut member = core.fold.join(Lane::Refresh, key);
+    if !member.reads() {
+        return;
+    }
+    let Ok(permit) = Arc::clone(&core.refreshes).try_acquire_owned() else {
+        return;
+    };
+    let runner = prepare();
+    let driver = Driver::new(core, policy, member.entry());
+    member.hand_over();
+    tokio::spawn(refresh(driver, outdated, runner, permit));
+}
+
+async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedSemaphorePermit) {
+    let token = Token::random();
+    let settings = driver.core.settings;
+    let pending = driver.policy.clocks().pending();
+    let lease = lease_at(Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
+    let ask = BeginAsk {
+        token,
+        lease,
+        seen: Some(outdated),
+        following: None,
+    };
+    let asked_at = now();
+    match driver
+        .core
+        .coordinator
+        .begin(driver.entry.key(), &ask)
+        .await
+    {
+        Ok(BeginAnswer::Lead { seen }) => {
+            driver.core.counters.refreshes.up();
+            driver
+                .lead(
+                    Election {
+                        token,
+                        seen,
+                        asked_at,
+                    },
+                    Some(runner),
+                )
+                .await;
+        }
+        // Somebody has refreshed it in the meantime.
+        Ok(BeginAnswer::State(_)) => {}
+        // Somebody is at it. The entry stays for a while, so that not every stale answer asks again.
+        Ok(BeginAnswer::Follow { lease_left, .. }) => {
+            tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
+        }
+        Err(_) => {
+            driver.core.counters.faults.up();
+            tokio::time::sleep(settings.refresh_pause).await;
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Settlements: how an entry of the fold ends, and for whom.
+
+use bytes::Bytes;
+
+use crate::format::envelope::{Envelope, Seen, Status};
+use crate::words::clock::Instant;
+use crate::words::fault::Fault;
+
+/// How an entry ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Settlement {
+    pub(crate) verdict: Verdict,
+    /// The callers it is for: those that had arrived by then. `None`: all.
+    ///
+    /// With nothing retained a caller may only receive the outcome of a flight that ended after it
+    /// arrived; and nobody may receive one that was invalidated before it arrived.
+    pub(crate) for_arrivals_until: Option<Instant>,
+}
+
+/// What an entry ended with.
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    /// A flight's outcome.
+    Outcome(Outcome),
+    /// A stored value below `fresh_ttl`.
+    Fresh(Outcome),
+    /// A stored value below `stale_ttl`.
+    Stale {
+        outcome: Outcome,
+        /// Whether a refresh may start, and the mark of the value it would replace.
+        refresh: Option<Seen>,
+    },
+    /// The flight ended without an outcome.
+    Abandoned,
+    /// So did one flight after the other, elsewhere.
+    AbandonedForGood,
+    /// The entry ended for a reason of its own: whoever still waits starts again.
+    StartAgain,
+    /// The value is one that is never stored: each process runs the body for itself.
+    GoAlone,
+    /// The coordinator gave no answer, and the call site wants to know.
+    Unavailable(Fault),
+}
+
+/// What a body left, as bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) status: Status,
+    pub(crate) codec: u8,
+    pub(crate) payload: Bytes,
+    /// The mark of the state it came from, so that a caller which cannot read it can pass over it.
+    pub(crate) mark: Seen,
+}
+
+impl From<Envelope> for Outcome {
+    fn from(envelope: Envelope) -> Self {
+        let Envelope {
+            status,
+            codec,
+            token,
+            payload,
+            ..
+        } = envelope;
+        Self {
+            status,
+            codec,
+            payload,
+            mark: token.into(),
+        }
+    }
+}
+
+impl Settlement {
+    /// A settlement for everybody.
+    pub(crate) const fn for_all(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            for_arrivals_until: None,
+        }
+    }
+
+    /// Whether a caller that arrived at `arrived` may take it.
+    pub(crate) fn is_for(&self, arrived: Instant) -> bool {
+        self.for_arrivals_until.is_none_or(|until| arrived <= until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::words::clock::now;
+
+    #[test]
+    fn a_settlement_is_for_those_who_had_arrived() {
+        let until = now();
+        let settlement = Settlement {
+            verdict: Verdict::Abandoned,
+            for_arrivals_until: Some(until),
+        };
+        assert!(settlement.is_for(until));
+        assert!(!settlement.is_for(until + Duration::from_micros(1)));
+        assert!(Settlement::for_all(Verdict::Abandoned).is_for(until + Duration::from_secs(9)));
+    }
+}

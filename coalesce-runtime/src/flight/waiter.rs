@@ -1,0 +1,258 @@
+//! The waiter: one caller's way from its arrival to an outcome, a seat, or an error.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::core::Core;
+use super::driver::Driver;
+use super::fold::{Lane, Member, Seat, Stage};
+use super::settlement::{Outcome, Settlement, Verdict};
+use crate::engine::follow::ABANDONED_AT_MOST;
+use crate::engine::reading::{Reading, read};
+use crate::format::envelope::{Envelope, Seen, Status};
+use crate::words::clock::{Instant, now};
+use crate::words::error::Error;
+use crate::words::fault::Fault;
+use crate::words::key::Key;
+use crate::words::policy::{OnError, Policy};
+
+/// One caller.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    core: Arc<Core>,
+    policy: Arc<Policy>,
+    key: Key,
+    arrived: Instant,
+    deadline: Option<Instant>,
+    lane: Lane,
+    member: Option<Member>,
+    /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
+    unwanted: Option<Seen>,
+    /// Whether a stale value is an answer; without a refresh behind it, it is not.
+    takes_stale: bool,
+    abandoned: u32,
+    retried: bool,
+}
+
+/// Where a caller's way has led.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// It runs the body.
+    Seat(Seat),
+    /// It has the outcome of a flight it followed.
+    Followed(Outcome),
+    /// It has a stored value.
+    Fresh(Outcome),
+    /// It has a stored value that is past its fresh time.
+    Stale {
+        outcome: Outcome,
+        /// Whether it may start a refresh, and of which state.
+        refresh: Option<Seen>,
+    },
+    /// It has neither.
+    Error(Error),
+}
+
+impl Waiter {
+    pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, key: Key, takes_stale: bool) -> Self {
+        let arrived = now();
+        // A wait too long for the clock is as good as no limit.
+        let deadline = policy
+            .clocks()
+            .wait()
+            .and_then(|wait| arrived.checked_add(wait));
+        Self {
+            core: Arc::clone(core),
+            policy: Arc::clone(policy),
+            key,
+            arrived,
+            deadline,
+            lane: Lane::Shared,
+            member: None,
+            unwanted: None,
+            takes_stale,
+            abandoned: 0,
+            retried: false,
+        }
+    }
+
+    /// The caller's next turn.
+    pub(crate) async fn turn(&mut self) -> Turn {
+        loop {
+            let mut member = match self.member.take() {
+                Some(member) => member,
+                None => self.core.fold.join(self.lane, &self.key),
+            };
+            if member.reads() {
+                self.read(&mut member).await;
+            }
+            match member.stage() {
+                Stage::Settled(settlement) => {
+                    drop(member);
+                    if let Some(turn) = self.judge(&settlement) {
+                        return turn;
+                    }
+                }
+                Stage::Offered => match member.take_seat() {
+                    Some(seat) => {
+                        self.member = Some(member);
+                        return Turn::Seat(seat);
+                    }
+                    None => match self.wait(member).await {
+                        Ok(member) => self.member = Some(member),
+                        Err(error) => return Turn::Error(error),
+                    },
+                },
+                Stage::Vacant if member.claim_reading() => self.member = Some(member),
+                Stage::Vacant | Stage::Working => match self.wait(member).await {
+                    Ok(member) => self.member = Some(member),
+                    Err(error) => return Turn::Error(error),
+                },
+            }
+        }
+    }
+
+    /// Waits until the flight whose body this caller ran has been settled.
+    pub(crate) async fn settled(mut self) {
+        if let Some(member) = &mut self.member {
+            member.settled().await;
+        }
+    }
+
+    /// This caller cannot read that outcome: it goes on as if it were not there.
+    pub(crate) fn pass_over(&mut self, outcome: &Outcome) {
+        self.core.counters.undecodable.up();
+        self.unwanted = Some(outcome.mark);
+    }
+
+    /// This caller wants another outcome than the state with this mark.
+    pub(crate) fn wants_newer_than(&mut self, mark: Seen) {
+        self.unwanted = Some(mark);
+    }
+
+    /// This caller has no way to return an error: it runs the body, together with others of this
+    /// process that have to. Giving up never starts a herd.
+    pub(crate) fn fall_back(&mut self) {
+        self.lane = Lane::Solo;
+        self.deadline = None;
+    }
+
+    async fn wait(&self, mut member: Member) -> Result<Member, Error> {
+        let Some(deadline) = self.deadline else {
+            member.changed().await;
+            return Ok(member);
+        };
+        match tokio::time::timeout_at(deadline, member.changed()).await {
+            Ok(()) => Ok(member),
+            Err(_) => {
+                self.core.counters.timed_out.up();
+                let limit = self.policy.clocks().wait().unwrap_or_default();
+                Err(Error::WaitTimeout {
+                    namespace: Arc::clone(self.key.namespace()),
+                    limit,
+                })
+            }
+        }
+    }
+
+    /// Reads the state for all members of the entry, and starts a driver if that is not the end.
+    async fn read(&self, member: &mut Member) {
+        member.predecessor_settled().await;
+        if self.lane == Lane::Solo {
+            tokio::spawn(self.driver(member).run_solo());
+            return;
+        }
+        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
+        if !stored {
+            // What a flight has left behind is for its followers; a newcomer need not look at it.
+            tokio::spawn(self.driver(member).share(None));
+            return;
+        }
+        match self.core.coordinator.read(&self.key).await {
+            Ok(state) => self.found(member, state.as_ref()),
+            Err(fault) => self.found_nobody(member, fault),
+        }
+    }
+
+    fn found(&self, member: &mut Member, state: Option<&Bytes>) {
+        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
+        let readable = state.filter(|_| self.unwanted != Some(mark));
+        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
+            Ok(envelope) => Some(envelope),
+            Err(_) => {
+                self.core.counters.undecodable.up();
+                None
+            }
+        });
+        match envelope.and_then(|envelope| self.served(envelope, mark)) {
+            Some(verdict) => member.settle(Settlement::for_all(verdict)),
+            None => drop(tokio::spawn(self.driver(member).share(Some(mark)))),
+        }
+    }
+
+    /// What a stored state is to this caller; `None`: not enough.
+    fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
+        let now = self.core.coordinator.clock().server_at(now());
+        match read(&envelope, &self.policy, now) {
+            Reading::Fresh | Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
+            Reading::Stale { refresh } if self.takes_stale => Some(Verdict::Stale {
+                outcome: envelope.into(),
+                refresh: refresh.then_some(mark),
+            }),
+            Reading::GoAlone => Some(Verdict::GoAlone),
+            Reading::Stale { .. } | Reading::Miss => None,
+        }
+    }
+
+    fn found_nobody(&self, member: &mut Member, fault: Fault) {
+        self.core.counters.faults.up();
+        tokio::spawn(self.driver(member).go_on_without(fault));
+    }
+
+    fn driver(&self, member: &mut Member) -> Driver {
+        let driver = Driver::new(&self.core, &self.policy, member.entry());
+        member.hand_over();
+        driver
+    }
+
+    /// What a settlement is to this caller; `None`: it starts again.
+    fn judge(&mut self, settlement: &Settlement) -> Option<Turn> {
+        if !settlement.is_for(self.arrived) {
+            return None;
+        }
+        let namespace = || Arc::clone(self.key.namespace());
+        match settlement.verdict.clone() {
+            Verdict::Outcome(outcome) => {
+                let retries = outcome.status == Status::Failed
+                    && self.policy.on_error == OnError::Retry
+                    && !std::mem::replace(&mut self.retried, true);
+                (!retries).then_some(Turn::Followed(outcome))
+            }
+            // Another caller read for this one, and it does not want that state.
+            Verdict::Fresh(outcome) | Verdict::Stale { outcome, .. }
+                if Some(outcome.mark) == self.unwanted =>
+            {
+                None
+            }
+            Verdict::Fresh(outcome) => Some(Turn::Fresh(outcome)),
+            Verdict::Stale { outcome, refresh } => Some(Turn::Stale { outcome, refresh }),
+            Verdict::Abandoned if self.abandoned + 1 < ABANDONED_AT_MOST => {
+                self.abandoned += 1;
+                None
+            }
+            Verdict::Abandoned | Verdict::AbandonedForGood => Some(Turn::Error(Error::Abandoned {
+                namespace: namespace(),
+            })),
+            Verdict::StartAgain => None,
+            Verdict::GoAlone => {
+                self.fall_back();
+                None
+            }
+            Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
+                namespace: namespace(),
+                fault,
+            })),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The builder: how a coalescer is configured, and where everything wrong with it is said at once.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::coalescer::{Coalescer, Inner, address_of, environment};
+use super::site::CallSite;
+use crate::backend::memory::MemoryCoordinator;
+use crate::backend::redis::{RedisCoordinator, RedisSettings};
+use crate::config::interpolation::Lookup;
+use crate::config::quantity::switch;
+use crate::flight::core::{Core, Settings};
+use crate::ports::coordinator::Coordinator;
+use crate::words::error::{BuildError, Problem};
+use crate::words::policy::Policy;
+
+inventory::collect!(&'static CallSite);
+
+/// The environment variable that names the Redis to use when the builder names none.
+const URL_VARIABLE: &str = "COALESCE_REDIS_URL";
+
+/// The environment variable that makes every call of one process run as if no attribute were there.
+const DISABLED_VARIABLE: &str = "COALESCE_DISABLED";
+
+/// Configures a [`Coalescer`].
+///
+/// Where nothing is said: Redis at `COALESCE_REDIS_URL`; without that variable, the memory of this
+/// process, with one warning that says so.
+#[derive(Debug, Default)]
+#[must_use = "a builder does nothing before `build`"]
+pub struct CoalescerBuilder {
+    backend: Backend,
+    prefix: Option<String>,
+    deadline: Option<Duration>,
+    settings: Settings,
+    values: HashMap<String, String>,
+}
+
+#[derive(Default)]
+enum Backend {
+    #[default]
+    FromEnvironment,
+    InProcess,
+    Redis(String),
+    Given(Arc<dyn Coordinator>),
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FromEnvironment => "FromEnvironment",
+            Self::InProcess => "InProcess",
+            // The URL holds a password.
+            Self::Redis(_) => "Redis",
+            Self::Given(_) => "Given",
+        })
+    }
+}
+
+impl CoalescerBuilder {
+    /// Coordinates through the Redis at this URL: `redis://`, `rediss://`, `redis-cluster://` or
+    /// `redis-sentinel://`.
+    pub fn redis(self, url: impl Into<String>) -> Self {
+        Self {
+            backend: Backend::Redis(url.into()),
+            ..self
+        }
+    }
+
+    /// Coordinates within this process only.
+    pub fn in_process(self) -> Self {
+        Self {
+            backend: Backend::InProcess,
+            ..self
+        }
+    }
+
+    /// Coordinates through this coordinator. Coalescers that share one behave like processes that
+    /// share a Redis.
+    pub fn coordinator(self, coordinator: Arc<dyn Coordinator>) -> Self {
+        Self {
+            backend: Backend::Given(coordinator),
+            ..self
+        }
+    }
+
+    /// The first word of every name in Redis; default `coalesce`. Two applications with different
+    /// prefixes never see each other.
+    pub fn prefix(self, prefix: impl Into<String>) -> Self {
+        Self {
+            prefix: Some(prefix.into()),
+            ..self
+        }
+    }
+
+    /// The longest any single Redis operation may take; default 250 ms.
+    pub fn operation_deadline(self, deadline: Duration) -> Self {
+        Self {
+            deadline: Some(deadline),
+            ..self
+        }
+    }
+
+    /// A lock's life without a renewal: how soon a dead process is noticed. Default 3 s, renewed
+    /// three times as often.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.settings.lease = lease;
+        self
+    }
+
+    /// The first and the longest pause between a follower's safety polls; default 50 ms and 1 s.
+    pub fn polls(mut self, first: Duration, widest: Duration) -> Self {
+        self.settings.poll.first = first;
+        self.settings.poll.widest = widest;
+        self
+    }
+
+    /// How long an outcome that is not retained stays readable for followers; default 5 s.
+    pub fn delivery_window(mut self, window: Duration) -> Self {
+        self.settings.delivery = window;
+        self
+    }
+
+    /// The first pause after a failed refresh; it doubles with each further failure, up to a minute.
+    /// Default 1 s.
+    pub fn refresh_pause(mut self, pause: Duration) -> Self {
+        self.settings.refresh_pause = pause;
+        self
+    }
+
+    /// How many refreshes of this process may run at once; default 64. More wait for a later call.
+    pub fn max_refreshes(mut self, count: usize) -> Self {
+        self.settings.max_refreshes = count;
+        self
+    }
+
+    /// A value for `${name}` in options, used where the environment has none.
+    pub fn value(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.values.insert(name.into(), value.into());
+        self
+    }
+
+    /// Checks the configuration, every call site of the program included, and connects.
+    ///
+    /// A Redis that is not there is no error: calls run their bodies, folded within the process,
+    /// until it is. Waits about a second for the first connection, at most.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, at once.
+    pub async fn build(self) -> Result<Coalescer, BuildError> {
+        let mut problems = self.settings_problems();
+        let policies = self.policies(&mut problems);
+        let disabled = disabled(&mut problems);
+        let coordinator = match self.coordinate(&mut problems).await {
+            Some(coordinator) if problems.is_empty() => coordinator,
+            _ => return Err(BuildError::of(problems)),
+        };
+        let core = Arc::new(Core::new(coordinator, self.settings));
+        Ok(Coalescer(Arc::new(Inner {
+            core,
+            policies,
+            disabled,
+        })))
+    }
+
+    fn settings_problems(&self) -> Vec<Problem> {
+        let Settings {
+            lease,
+            poll,
+            delivery,
+            refresh_pause,
+            max_refreshes,
+        } = self.settings;
+        let millisecond = Duration::from_millis(1);
+        let too_short = [
+            ("lease", lease, 10 * millisecond),
+            ("polls", poll.first, millisecond),
+            ("delivery_window", delivery, millisecond),
+            ("refresh_pause", refresh_pause, millisecond),
+            (
+                "operation_deadline",
+                self.deadline.unwrap_or(millisecond),
+                millisecond,
+            ),
+        ];
+        let mut problems: Vec<_> = too_short
+            .into_iter()
+            .filter(|(_, value, least)| value < least)
+            .map(|(option, value, least)| problem(option, format!("{value:?} is below {least:?}")))
+            .collect();
+        if poll.widest < poll.first {
+            problems.push(problem(
+                "polls",
+                "the widest pause is below the first".to_owned(),
+            ));
+        }
+        if max_refreshes == 0 {
+            problems.push(problem(
+                "max_refreshes",
+                "0 would never refresh anything".to_owned(),
+            ));
+        }
+        problems
+    }
+
+    fn policies(&self, problems: &mut Vec<Problem>) -> HashMap<usize, Arc<Policy>> {
+        let lookup = |name: &str| environment(name).or_else(|| self.values.get(name).cloned());
+        inventory::iter::<&'static CallSite>
+            .into_iter()
+            .map(|site| {
+                (
+                    address_of(site),
+                    Arc::new(site.policy(&lookup as &dyn Lookup, problems)),
+                )
+            })
+            .collect()
+    }
+
+    async fn coordinate(&self, problems: &mut Vec<Problem>) -> Option<Arc<dyn Coordinator>> {
+        let url = match &self.backend {
+            Backend::Given(coordinator) => return Some(Arc::clone(coordinator)),
+            Backend::InProcess => return Some(Arc::new(MemoryCoordinator::new())),
+            Backend::Redis(url) => url.clone(),
+            Backend::FromEnvironment => match environment(URL_VARIABLE) {
+                Some(url) => url,
+                None => {
+                    tracing::warn!(
+                        "no Redis is configured ({URL_VARIABLE} is not set): calls are coalesced within this process only"
+                    );
+                    return Some(Arc::new(MemoryCoordinator::new()));
+                }
+            },
+        };
+        if !problems.is_empty() {
+            // A program that will not start has no use for a connection.
+            return None;
+        }
+        let mut settings = RedisSettings::new(url);
+        if let Some(prefix) = &self.prefix {
+            settings = settings.prefix(prefix);
+        }
+        if let Some(deadline) = self.deadline {
+            settings = settings.deadline(deadline);
+        }
+        match RedisCoordinator::connect(settings).await {
+            Ok(coordinator) => Some(Arc::new(coordinator)),
+            Err(wrong) => {
+                problems.push(problem("redis", wrong.to_string()));
+                None
+            }
+        }
+    }
+}
+
+/// Whether the environment switches coalescing off in this process.
+fn disabled(problems: &mut Vec<Problem>) -> bool {
+    let Some(text) = environment(DISABLED_VARIABLE) else {
+        return false;
+    };
+    switch(&text).unwrap_or_else(|message| {
+        problems.push(problem(DISABLED_VARIABLE, message));
+        false
+    })
+}
+
+fn problem(option: &str, message: String) -> Problem {
+    Problem {
+        place: "Coalescer::builder()".to_owned(),
+        option: option.to_owned(),
+        message,
+    }
+}

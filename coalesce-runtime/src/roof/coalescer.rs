@@ -1,0 +1,95 @@
+//! The coalescer: one per process and Redis, cheap to clone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::builder::CoalescerBuilder;
+use super::direct::DirectCall;
+use super::site::CallSite;
+use crate::flight::core::Core;
+use crate::ports::observer::Counts;
+use crate::words::policy::Policy;
+
+/// Coalesces calls through one coordinator: Redis, or the memory of this process.
+///
+/// Cheap to clone; all clones are one. Annotated functions use the process-wide default
+/// ([`Coalescer::make_default`]) unless they name another with `coalescer = …`.
+#[derive(Clone, Debug)]
+pub struct Coalescer(pub(crate) Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) core: Arc<Core>,
+    /// The resolved policy of each call site, by the site's address.
+    pub(crate) policies: HashMap<usize, Arc<Policy>>,
+    /// A process can be told to run every body as if no attribute were there.
+    pub(crate) disabled: bool,
+}
+
+impl Coalescer {
+    /// Starts a coalescer's configuration.
+    pub fn builder() -> CoalescerBuilder {
+        CoalescerBuilder::default()
+    }
+
+    /// A call without the attribute, for code that cannot be annotated.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use coalesce_runtime::Coalescer;
+    ///
+    /// let coalescer = Coalescer::builder().in_process().build().await?;
+    /// let total: u64 = coalescer.call("shop::total").key("acme").key(2026).run(|| async { 42 }).await;
+    /// assert_eq!(total, 42);
+    /// # Ok::<(), coalesce_runtime::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn call(&self, namespace: impl Into<Arc<str>>) -> DirectCall {
+        DirectCall::new(self.clone(), namespace.into())
+    }
+
+    /// What has been counted since this coalescer was built.
+    pub fn counts(&self) -> Counts {
+        self.0.core.counters.snapshot()
+    }
+
+    /// Units of work in progress in this process. Zero when every caller has been answered.
+    pub fn in_flight(&self) -> usize {
+        self.0.core.fold.len()
+    }
+
+    /// Channels subscribed to, lingering ones included.
+    pub fn subscriptions(&self) -> usize {
+        self.0.core.coordinator.subscriptions()
+    }
+
+    /// The kind of coordinator: `"redis"` or `"memory"`.
+    pub fn backend(&self) -> &'static str {
+        self.0.core.coordinator.kind()
+    }
+
+    /// Ends in an orderly way: starts no new flight (calls run their bodies themselves), gives those in
+    /// progress `grace` to end, frees the locks of the rest so that others take over at once, and
+    /// closes the connections.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.0.core.shut_down(grace).await;
+    }
+
+    /// The policy of a call site.
+    pub(crate) fn policy_of(&self, site: &'static CallSite) -> Arc<Policy> {
+        let known = self.0.policies.get(&address_of(site)).cloned();
+        // A site can be unknown only in a library loaded after the coalescer was built.
+        known.unwrap_or_else(|| Arc::new(site.policy(&environment, &mut Vec::new())))
+    }
+}
+
+/// The address of a call site: its identity.
+pub(crate) fn address_of(site: &'static CallSite) -> usize {
+    std::ptr::from_ref(site).addr()
+}
+
+/// Values from the process's environment.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

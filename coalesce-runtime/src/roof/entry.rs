@@ -1,0 +1,248 @@
+//! The typed entry behind one call: look, store, remove and refresh from outside.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::body::{Scene, read_as};
+use super::call::{Call, Located};
+use super::shape::Shape;
+use crate::engine::ask::ReplaceAsk;
+use crate::engine::reading::{Reading, life_of, read};
+use crate::flight::leader::Produced;
+use crate::flight::settlement::Outcome;
+use crate::flight::waiter::Waiter;
+use crate::format::envelope::{Envelope, Seen, Status};
+use crate::words::clock::now;
+use crate::words::error::Error;
+use crate::words::fault::Fault;
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One entry: the call of an annotated function with certain arguments, seen from outside.
+///
+/// Made by the function that `entry = …` names. Where no coalescer can be built, looking finds
+/// nothing and changing does nothing.
+#[must_use]
+pub struct Entry<'a, R> {
+    call: Call,
+    form: Arc<dyn Form<R>>,
+    work: Box<dyn Work<'a, R> + Send + 'a>,
+}
+
+/// How an outcome of type `R` is written and read.
+trait Form<R>: Send + Sync {
+    fn encode(&self, value: &R, limit: usize) -> Produced;
+    fn decode(&self, outcome: &Outcome, key: &Key) -> Option<R>;
+}
+
+struct Shaped<S>(S);
+
+impl<R, S: Shape<R>> Form<R> for Shaped<S> {
+    fn encode(&self, value: &R, limit: usize) -> Produced {
+        self.0.encode(value, limit, false).0
+    }
+
+    fn decode(&self, outcome: &Outcome, key: &Key) -> Option<R> {
+        read_as(self.0, outcome, key)
+    }
+}
+
+/// What an entry can do once, with the body it was made of.
+trait Work<'a, R> {
+    fn call(self: Box<Self>, call: Call) -> Pending<'a, R>;
+    fn newer_than(self: Box<Self>, scene: Scene, mark: Seen) -> Pending<'a, R>;
+    fn bypass(self: Box<Self>) -> Pending<'a, R>;
+}
+
+struct ShapedWork<S, F> {
+    shape: S,
+    body: F,
+}
+
+impl<'a, R, S, F, Fut> Work<'a, R> for ShapedWork<S, F>
+where
+    R: Send + 'static,
+    S: Shape<R>,
+    F: FnOnce() -> Fut + Send + 'a,
+    Fut: Future<Output = R> + Send + 'static,
+{
+    fn call(self: Box<Self>, call: Call) -> Pending<'a, R> {
+        Box::pin(call.run(self.shape, self.body))
+    }
+
+    fn newer_than(self: Box<Self>, scene: Scene, mark: Seen) -> Pending<'a, R> {
+        let mut waiter = Waiter::new(&scene.core, &scene.policy, scene.key.clone(), false);
+        waiter.wants_newer_than(mark);
+        Box::pin(scene.detached_from(waiter, self.shape, self.body))
+    }
+
+    fn bypass(self: Box<Self>) -> Pending<'a, R> {
+        Box::pin(async move { (self.body)().await })
+    }
+}
+
+impl<'a, R: Send + 'static> Entry<'a, R> {
+    pub(crate) fn new<S, F, Fut>(call: Call, shape: S, body: F) -> Self
+    where
+        S: Shape<R>,
+        F: FnOnce() -> Fut + Send + 'a,
+        Fut: Future<Output = R> + Send + 'static,
+    {
+        let form = Arc::new(Shaped(shape));
+        Self {
+            call,
+            form,
+            work: Box::new(ShapedWork { shape, body }),
+        }
+    }
+
+    /// The call itself, as if the annotated function had been called.
+    pub async fn call(self) -> R {
+        self.work.call(self.call).await
+    }
+
+    /// Runs the body as if the attribute were not there. No round trip.
+    pub async fn bypass(self) -> R {
+        self.work.bypass().await
+    }
+
+    /// The outcome of a flight that starts now, or of the one in progress: never the value stored
+    /// before. Others are served that one meanwhile. One round trip more than a call.
+    pub async fn refresh(self) -> R {
+        match self.call.clone().locate().await {
+            Located::Here(_, scene) => {
+                let state = scene.core.coordinator.read(&scene.key).await.ok().flatten();
+                let mark = Seen::of_state(state.as_deref());
+                self.work.newer_than(scene, mark).await
+            }
+            Located::Nowhere | Located::MissingHeader(..) => self.work.call(self.call).await,
+        }
+    }
+
+    /// The key, when there is a coalescer and every header that is part of it.
+    pub fn key(&self) -> impl Future<Output = Option<Key>> + Send + use<R> {
+        let call = self.call.clone();
+        async move { scene_of(call).await.ok().flatten().map(|scene| scene.key) }
+    }
+
+    /// The stored value, fresh or stale; nothing is run. One round trip.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
+    pub fn peek(&self) -> impl Future<Output = Result<Option<R>, Error>> + Send + use<R> {
+        let (call, form) = (self.call.clone(), Arc::clone(&self.form));
+        async move {
+            let Some(scene) = scene_of(call).await? else {
+                return Ok(None);
+            };
+            let state = scene.core.coordinator.read(&scene.key).await;
+            let state = state.map_err(|fault| unavailable(&scene, fault))?;
+            let envelope = state.and_then(|bytes| Envelope::decode(&scene.key, &bytes).ok());
+            let server_now = scene.core.coordinator.clock().server_at(now());
+            let served = |envelope: &Envelope| {
+                matches!(
+                    read(envelope, &scene.policy, server_now),
+                    Reading::Fresh | Reading::Stale { .. }
+                )
+            };
+            Ok(envelope
+                .filter(served)
+                .and_then(|envelope| form.decode(&envelope.into(), &scene.key)))
+        }
+    }
+
+    /// Removes the stored value and fences the flight in progress: its outcome still reaches those who
+    /// had joined it, but is not retained, and the next caller leads a new flight. One round trip.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when the coordinator gave no answer: the value may still be there.
+    /// [`Error::MissingHeader`].
+    pub fn invalidate(&self) -> impl Future<Output = Result<(), Error>> + Send + use<R> {
+        let call = self.call.clone();
+        async move {
+            let Some(scene) = scene_of(call).await? else {
+                return Ok(());
+            };
+            let nothing = Produced {
+                status: Status::Invalidated,
+                codec: 0,
+                payload: Bytes::new(),
+                spare: None,
+            };
+            replace(&scene, nothing).await
+        }
+    }
+
+    /// Stores an outcome as if a flight had just returned it, and fences the flight in progress. One
+    /// round trip. A value above `max_payload` is not stored, and neither is an older one any more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
+    pub fn put(&self, outcome: R) -> impl Future<Output = Result<(), Error>> + Send + use<R> {
+        let (call, form) = (self.call.clone(), Arc::clone(&self.form));
+        async move {
+            let Some(scene) = scene_of(call).await? else {
+                return Ok(());
+            };
+            let produced = form.encode(&outcome, scene.policy.max_payload);
+            drop(outcome);
+            replace(&scene, produced).await
+        }
+    }
+}
+
+async fn replace(scene: &Scene, produced: Produced) -> Result<(), Error> {
+    let Produced {
+        status,
+        codec,
+        payload,
+        ..
+    } = produced;
+    let envelope = Envelope::new(
+        status,
+        codec,
+        Token::random(),
+        std::time::Duration::ZERO,
+        payload,
+    );
+    let life = life_of(status, &scene.policy, scene.core.settings.delivery);
+    let answer = scene
+        .core
+        .coordinator
+        .replace(&scene.key, &ReplaceAsk { envelope, life })
+        .await;
+    // Newcomers of this process ask for themselves from now on, whatever the answer was.
+    scene.core.fold.detach_key(&scene.key);
+    answer.map(drop).map_err(|fault| unavailable(scene, fault))
+}
+
+async fn scene_of(call: Call) -> Result<Option<Scene>, Error> {
+    match call.locate().await {
+        Located::Here(_, scene) => Ok(Some(scene)),
+        Located::Nowhere => Ok(None),
+        Located::MissingHeader(_, _, error) => Err(error),
+    }
+}
+
+impl<R> fmt::Debug for Entry<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").finish_non_exhaustive()
+    }
+}
+
+fn unavailable(scene: &Scene, fault: Fault) -> Error {
+    scene.core.counters.faults.up();
+    Error::Unavailable {
+        namespace: Arc::clone(scene.key.namespace()),
+        fault,
+    }
+}

@@ -1,0 +1,404 @@
+//! Call sites: what an attribute wrote down, and the policy it becomes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::interpolation::{Lookup, resolve};
+use crate::config::quantity::{duration, size, switch};
+use crate::words::error::Problem;
+use crate::words::policy::{Clocks, MissingHeader, OnError, OnRedisError, Policy};
+
+/// One annotated function, as written: a constant in the user's program.
+///
+/// Texts may hold `${NAME:default}`; they become a [`Policy`] when a coalescer is built.
+#[derive(Clone, Copy, Debug)]
+pub struct CallSite {
+    function: &'static str,
+    file: &'static str,
+    line: u32,
+    namespace: Option<&'static str>,
+    version: Option<u32>,
+    fresh_ttl: Option<Clock>,
+    stale_ttl: Option<Clock>,
+    pending_ttl: Option<Clock>,
+    wait_timeout: Option<Clock>,
+    keep_errors: Option<Clock>,
+    max_payload: Option<&'static str>,
+    enabled: Option<&'static str>,
+    header_keys: &'static [&'static str],
+    missing_header: MissingHeader,
+    on_error: OnError,
+    on_redis_error: OnRedisError,
+}
+
+/// A duration as written.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    Text(&'static str),
+    Is(Duration),
+}
+
+macro_rules! clocks {
+    ($($text:ident, $is:ident;)*) => {$(
+        #[doc = concat!("`", stringify!($text), "`, as text.")]
+        #[must_use]
+        pub const fn $text(mut self, text: &'static str) -> Self {
+            self.$text = Some(Clock::Text(text));
+            self
+        }
+
+        #[doc = concat!("`", stringify!($text), "`, as a constant.")]
+        #[must_use]
+        pub const fn $is(mut self, duration: Duration) -> Self {
+            self.$text = Some(Clock::Is(duration));
+            self
+        }
+    )*};
+}
+
+impl CallSite {
+    /// A call site with nothing but defaults.
+    pub const fn new(function: &'static str, file: &'static str, line: u32) -> Self {
+        Self {
+            function,
+            file,
+            line,
+            namespace: None,
+            version: None,
+            fresh_ttl: None,
+            stale_ttl: None,
+            pending_ttl: None,
+            wait_timeout: None,
+            keep_errors: None,
+            max_payload: None,
+            enabled: None,
+            header_keys: &[],
+            missing_header: MissingHeader::Bypass,
+            on_error: OnError::Share,
+            on_redis_error: OnRedisError::Run,
+        }
+    }
+
+    clocks! {
+        fresh_ttl, fresh_ttl_is;
+        stale_ttl, stale_ttl_is;
+        pending_ttl, pending_ttl_is;
+        wait_timeout, wait_timeout_is;
+        keep_errors, keep_errors_is;
+    }
+
+    /// `namespace`.
+    #[must_use]
+    pub const fn namespace(mut self, namespace: &'static str) -> Self {
+        self.namespace = Some(namespace);
+        self
+    }
+
+    /// `version`.
+    #[must_use]
+    pub const fn version(mut self, version: u32) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// `header_keys`.
+    #[must_use]
+    pub const fn header_keys(mut self, header_keys: &'static [&'static str]) -> Self {
+        self.header_keys = header_keys;
+        self
+    }
+
+    /// `missing_header`: the attribute has checked the text.
+    #[must_use]
+    pub const fn missing_header(mut self, answer: &'static str) -> Self {
+        self.missing_header = match answer.as_bytes() {
+            b"error" => MissingHeader::Error,
+            b"empty" => MissingHeader::Empty,
+            _ => MissingHeader::Bypass,
+        };
+        self
+    }
+
+    /// `errors = "retry"`.
+    #[must_use]
+    pub const fn retry_errors(mut self) -> Self {
+        self.on_error = OnError::Retry;
+        self
+    }
+
+    /// `on_redis_error = "fail"`.
+    #[must_use]
+    pub const fn fail_on_redis_error(mut self) -> Self {
+        self.on_redis_error = OnRedisError::Fail;
+        self
+    }
+
+    /// `max_payload`.
+    #[must_use]
+    pub const fn max_payload(mut self, text: &'static str) -> Self {
+        self.max_payload = Some(text);
+        self
+    }
+
+    /// `enabled`.
+    #[must_use]
+    pub const fn enabled(mut self, text: &'static str) -> Self {
+        self.enabled = Some(text);
+        self
+    }
+
+    /// The function's name.
+    pub const fn function(&self) -> &'static str {
+        self.function
+    }
+
+    /// The policy this site means, when `lookup` knows the values; problems go into `problems`.
+    pub(crate) fn policy(&self, lookup: &dyn Lookup, problems: &mut Vec<Problem>) -> Policy {
+        let mut reader = Reader {
+            site: self,
+            lookup,
+            problems,
+        };
+        let namespace = reader.namespace();
+        let clocks = reader.clocks().unwrap_or_default();
+        let keep_errors = reader
+            .clock("keep_errors", self.keep_errors, Duration::ZERO)
+            .unwrap_or_default();
+        let max_payload = self
+            .max_payload
+            .and_then(|raw| reader.read("max_payload", raw, size));
+        let enabled = self
+            .enabled
+            .and_then(|raw| reader.read("enabled", raw, switch));
+        Policy {
+            namespace,
+            version: self.version,
+            clocks,
+            on_error: self.on_error,
+            keep_errors,
+            on_redis_error: self.on_redis_error,
+            max_payload: max_payload.unwrap_or(Policy::DEFAULT_MAX_PAYLOAD),
+            header_keys: reader.header_keys(),
+            missing_header: self.missing_header,
+            enabled: enabled.unwrap_or(true),
+        }
+    }
+}
+
+/// Reads the options of one site and notes what is wrong with them.
+struct Reader<'a> {
+    site: &'a CallSite,
+    lookup: &'a dyn Lookup,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn read<T>(
+        &mut self,
+        option: &str,
+        raw: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let resolved = resolve(raw, self.lookup);
+        match resolved
+            .as_deref()
+            .map_err(ToOwned::to_owned)
+            .and_then(&parse)
+        {
+            Ok(value) => Some(value),
+            Err(message) => {
+                let origin = match resolved {
+                    Ok(text) if text != raw => {
+                        format!(" (written `{raw}`, which is `{text}` here)")
+                    }
+                    _ => format!(" (written `{raw}`)"),
+                };
+                self.problem(option, format!("{message}{origin}"));
+                None
+            }
+        }
+    }
+
+    /// A blank namespace is the same as none: it is derived from the function.
+    fn namespace(&mut self) -> Option<Arc<str>> {
+        let text = self.read("namespace", self.site.namespace?, |text| {
+            Ok(text.trim().to_owned())
+        })?;
+        (!text.is_empty()).then(|| Arc::from(text))
+    }
+
+    fn clock(
+        &mut self,
+        option: &str,
+        written: Option<Clock>,
+        default: Duration,
+    ) -> Option<Duration> {
+        match written {
+            None => Some(default),
+            Some(Clock::Is(duration)) => Some(duration),
+            Some(Clock::Text(raw)) => self.read(option, raw, duration),
+        }
+    }
+
+    /// The four clocks, unless one of them or their relation is wrong.
+    fn clocks(&mut self) -> Option<Clocks> {
+        let default = Clocks::default();
+        let fresh = self.clock("fresh_ttl", self.site.fresh_ttl, default.fresh());
+        let stale = match self.site.stale_ttl {
+            None => Some(None),
+            written => self.clock("stale_ttl", written, Duration::ZERO).map(Some),
+        };
+        let pending = self.clock("pending_ttl", self.site.pending_ttl, default.pending());
+        let wait = self.wait();
+        match Clocks::new(fresh?, stale?, pending?, wait?) {
+            Ok(clocks) => Some(clocks),
+            Err(problem) => {
+                self.problem(problem.option(), problem.to_string());
+                None
+            }
+        }
+    }
+
+    /// `"none"` waits as long as it takes.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one says whether the option could be read"
+    )]
+    fn wait(&mut self) -> Option<Option<Duration>> {
+        match self.site.wait_timeout {
+            None => Some(Clocks::default().wait()),
+            Some(Clock::Is(duration)) => Some(Some(duration)),
+            Some(Clock::Text(raw)) => self.read("wait_timeout", raw, |text| match text.trim() {
+                "none" => Ok(None),
+                text => duration(text).map(Some),
+            }),
+        }
+    }
+
+    /// Lower-case names in one order, whatever the order they were written in.
+    fn header_keys(&mut self) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        for raw in self.site.header_keys {
+            let list = self
+                .read("header_keys", raw, |text| Ok(text.to_owned()))
+                .unwrap_or_default();
+            names.extend(
+                list.split(',')
+                    .map(str::trim)
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_ascii_lowercase),
+            );
+        }
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(Arc::from).collect()
+    }
+
+    fn problem(&mut self, option: &str, message: String) {
+        let place = format!(
+            "{}:{} ({})",
+            self.site.file, self.site.line, self.site.function
+        );
+        self.problems.push(Problem {
+            place,
+            option: option.to_owned(),
+            message,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(site: CallSite) -> Result<Policy, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let policy = site.policy(
+            &|name: &str| match name {
+                "TTL" => Some("15s".to_owned()),
+                "BAD" => Some("soon".to_owned()),
+                "HEADERS" => Some("B, A ,c".to_owned()),
+                _ => None,
+            },
+            &mut problems,
+        );
+        if problems.is_empty() {
+            Ok(policy)
+        } else {
+            Err(problems)
+        }
+    }
+
+    const SITE: CallSite = CallSite::new("get_order", "src/orders.rs", 7);
+
+    #[test]
+    fn defaults_survive_as_numbers() {
+        let policy = resolved(SITE).unwrap();
+        assert_eq!(policy.clocks, Clocks::default());
+        assert_eq!(policy.max_payload, 1_048_576);
+        assert!(policy.header_keys.is_empty() && policy.namespace.is_none() && policy.enabled);
+    }
+
+    #[test]
+    fn configured_values_win_over_their_defaults() {
+        let site = SITE
+            .fresh_ttl("${TTL:30s}")
+            .stale_ttl("${UNSET:5m}")
+            .namespace("orders.${UNSET:v2}");
+        let policy = resolved(site).unwrap();
+        assert_eq!(policy.clocks.fresh(), Duration::from_secs(15));
+        assert_eq!(policy.clocks.stale(), Duration::from_secs(300));
+        assert_eq!(policy.namespace.as_deref(), Some("orders.v2"));
+    }
+
+    #[test]
+    fn a_blank_namespace_is_derived_from_the_function() {
+        assert_eq!(resolved(SITE.namespace("  ")).unwrap().namespace, None);
+    }
+
+    #[test]
+    fn one_list_supplies_every_header_name_in_any_order_and_case() {
+        let names = |keys| resolved(SITE.header_keys(keys)).unwrap().header_keys;
+        let expected: Vec<Arc<str>> = vec!["a".into(), "b".into(), "c".into()];
+        assert_eq!(names(&["${HEADERS}"]), expected);
+        assert_eq!(names(&["C", "a", "B", "A"]), expected);
+        assert!(names(&["${UNSET:}"]).is_empty());
+    }
+
+    #[test]
+    fn every_problem_is_reported_with_place_option_and_both_texts() {
+        let site = SITE
+            .fresh_ttl("${BAD:1s}")
+            .pending_ttl("${MISSING}")
+            .max_payload("big")
+            .enabled("perhaps");
+        let problems = resolved(site).unwrap_err();
+        let options: Vec<_> = problems
+            .iter()
+            .map(|problem| problem.option.as_str())
+            .collect();
+        assert_eq!(
+            options,
+            ["fresh_ttl", "pending_ttl", "max_payload", "enabled"]
+        );
+        assert_eq!(problems[0].place, "src/orders.rs:7 (get_order)");
+        assert!(problems[0].message.contains("${BAD:1s}") && problems[0].message.contains("soon"));
+    }
+
+    #[test]
+    fn the_relation_of_clocks_is_checked_after_resolution() {
+        assert!(resolved(SITE.fresh_ttl("${TTL:10m}").stale_ttl("1m")).is_ok());
+        let problems = resolved(SITE.fresh_ttl("2m").stale_ttl("${UNSET:1m}")).unwrap_err();
+        assert_eq!(problems[0].option, "stale_ttl");
+        let problems = resolved(SITE.pending_ttl("10s").wait_timeout("${UNSET:10s}")).unwrap_err();
+        assert!(problems[0].message.contains("take over after a crash"));
+    }
+
+    #[test]
+    fn waiting_without_a_limit_is_said_in_so_many_words() {
+        assert_eq!(
+            resolved(SITE.wait_timeout("none")).unwrap().clocks.wait(),
+            None
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Invalidation: what was computed before it is not served behind it.
+
+use coalesce_runtime::contract::{Call, CallSite, path_of, register, shape};
+use coalesce_runtime::{Coalescer, Entry};
+
+use crate::fleet::{Fleet, Ledger, MS};
+
+static SITE: CallSite = CallSite::new("get", file!(), line!()).fresh_ttl("60s");
+register!(&SITE);
+
+fn entry(pod: &Coalescer, ledger: &Ledger, span: u32) -> Entry<'static, u64> {
+    let ledger = ledger.clone();
+    Call::new(&SITE, path_of(|| {}))
+        .key(&[&1])
+        .on(pod)
+        .entry(
+            shape!(u64),
+            move || async move { ledger.run(span * MS).await },
+        )
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_caller_behind_an_invalidation_leads_a_new_flight() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let [one, two] = &fleet.pods[..] else {
+        panic!("two pods")
+    };
+    assert_eq!(entry(one, &ledger, 10).call().await, 1);
+    assert_eq!(entry(two, &ledger, 10).peek().await, Ok(Some(1)));
+    entry(two, &ledger, 10).invalidate().await.unwrap();
+    assert_eq!(entry(one, &ledger, 10).peek().await, Ok(None));
+    assert_eq!(entry(one, &ledger, 10).call().await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flight_in_progress_is_fenced_its_joiners_get_its_value_and_newcomers_do_not() {
+    for invalidating_pod in 0..3 {
+        let (fleet, ledger) = (Fleet::of(3).await, Ledger::default());
+        let call =
+            |pod: usize, span: u32| tokio::spawn(entry(&fleet.pods[pod], &ledger, span).call());
+        let early = [call(0, 500), call(0, 500), call(1, 500)];
+        tokio::time::sleep(100 * MS).await;
+        entry(&fleet.pods[invalidating_pod], &ledger, 0)
+            .invalidate()
+            .await
+            .unwrap();
+        let late = [call(0, 50), call(1, 50), call(2, 50)];
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for task in early {
+            old.push(task.await.unwrap());
+        }
+        for task in late {
+            new.push(task.await.unwrap());
+        }
+        assert_eq!(new, [2, 2, 2], "pod {invalidating_pod} invalidated");
+        // Those who had joined may also have been given the newer value, but nobody waits in vain.
+        assert!(old.iter().all(|run| [1, 2].contains(run)), "{old:?}");
+        assert!(
+            old.contains(&1),
+            "the leader's own caller gets its own value: {old:?}"
+        );
+        assert_eq!(ledger.runs(), 2);
+        assert_eq!(
+            entry(&fleet.pods[2], &ledger, 0).peek().await,
+            Ok(Some(2)),
+            "the older value never comes back"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fenced_flight_without_newcomers_still_reaches_its_joiners_and_is_not_retained() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let calls = [0, 0, 1, 1].map(|pod| tokio::spawn(entry(&fleet.pods[pod], &ledger, 500).call()));
+    tokio::time::sleep(100 * MS).await;
+    entry(&fleet.pods[1], &ledger, 0)
+        .invalidate()
+        .await
+        .unwrap();
+    for call in calls {
+        assert_eq!(call.await.unwrap(), 1);
+    }
+    assert_eq!(entry(&fleet.pods[0], &ledger, 0).peek().await, Ok(None));
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_put_during_a_flight_wins_over_it() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let flight = tokio::spawn(entry(&fleet.pods[0], &ledger, 500).call());
+    tokio::time::sleep(100 * MS).await;
+    entry(&fleet.pods[1], &ledger, 0).put(77).await.unwrap();
+    assert_eq!(entry(&fleet.pods[1], &ledger, 0).call().await, 77);
+    assert_eq!(
+        flight.await.unwrap(),
+        1,
+        "its own caller gets its own value"
+    );
+    assert_eq!(entry(&fleet.pods[0], &ledger, 0).call().await, 77);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_by_hand_gives_a_new_value_while_others_are_served_the_old_one() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    assert_eq!(entry(&fleet.pods[0], &ledger, 10).call().await, 1);
+    let refresh = tokio::spawn(entry(&fleet.pods[0], &ledger, 100).refresh());
+    tokio::time::sleep(50 * MS).await;
+    assert_eq!(entry(&fleet.pods[1], &ledger, 10).call().await, 1);
+    assert_eq!(refresh.await.unwrap(), 2);
+    assert_eq!(entry(&fleet.pods[1], &ledger, 10).call().await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flight_may_invalidate_its_own_entry() {
+    let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
+    let (pod, inner) = (fleet.pods[0].clone(), ledger.clone());
+    let call = Call::new(&SITE, path_of(|| {}))
+        .key(&[&1])
+        .on(&fleet.pods[0]);
+    let value = call
+        .run(shape!(u64), move || async move {
+            entry(&pod, &inner, 0).invalidate().await.unwrap();
+            inner.run(10 * MS).await
+        })
+        .await;
+    assert_eq!(value, 1);
+}

@@ -1,0 +1,427 @@
+//! P4, P5, P6, P7 and the table of outcomes: errors, panics, slow and oversized bodies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use coalesce_runtime::coordination::{BeginAsk, Coordinator as _, Token};
+use coalesce_runtime::{Error, Key, OnError};
+use tokio::time::Instant;
+
+use crate::fleet::{Failure, Fleet, Ledger, MS, all, in_flight_only, retaining};
+
+#[tokio::test(start_paused = true)]
+async fn an_error_is_shared_by_every_follower_and_nobody_runs_again() {
+    let (fleet, ledger) = (Fleet::of(4).await, Ledger::default());
+    let begun = Instant::now();
+    let answers = all(&fleet, 52, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call("n")
+                .key(1)
+                .try_run(move || async move {
+                    ledger.run(100 * MS).await;
+                    Err::<u64, _>(Failure::Body("db down".into()))
+                })
+                .await
+        }
+    })
+    .await;
+    assert_eq!(ledger.runs(), 1);
+    assert_eq!(begun.elapsed(), 100 * MS);
+    let own = answers
+        .iter()
+        .filter(|answer| **answer == Err(Failure::Body("db down".into())))
+        .count();
+    let shared = Failure::Ours(Error::Failed {
+        namespace: "n".into(),
+        message: Some("db down".into()),
+    });
+    let others = answers
+        .iter()
+        .filter(|answer| **answer == Err(shared.clone()))
+        .count();
+    assert_eq!(
+        (own, others),
+        (1, 51),
+        "the leader's own caller gets the original"
+    );
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_behind_an_error_leads_a_new_flight() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    for expected in 1..=3 {
+        let answers = all(&fleet, 10, |pod, _| {
+            let ledger = ledger.clone();
+            async move {
+                pod.call("n")
+                    .key(1)
+                    .policy(retaining(1_000, 1_000))
+                    .try_run(move || async move {
+                        let run = ledger.run(10 * MS).await;
+                        if run < 3 {
+                            Err(Failure::Body("down".into()))
+                        } else {
+                            Ok(run)
+                        }
+                    })
+                    .await
+            }
+        })
+        .await;
+        assert_eq!(ledger.runs(), expected);
+        assert!(
+            answers
+                .iter()
+                .all(|answer| answer.is_ok() == (expected == 3))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_retry_exactly_one_follower_leads_again_and_the_rest_share_its_result() {
+    let (fleet, ledger) = (Fleet::of(3).await, Ledger::default());
+    let answers = all(&fleet, 30, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call("n")
+                .key(1)
+                .policy(in_flight_only(30_000, 45_000).on_error(OnError::Retry))
+                .try_run(move || async move {
+                    let run = ledger.run(50 * MS).await;
+                    if run == 1 {
+                        Err(Failure::Body("down".into()))
+                    } else {
+                        Ok(run)
+                    }
+                })
+                .await
+        }
+    })
+    .await;
+    assert_eq!(ledger.runs(), 2);
+    assert_eq!(
+        answers.iter().filter(|answer| answer.is_err()).count(),
+        1,
+        "only the first leader's own caller"
+    );
+    assert_eq!(
+        answers.iter().filter(|answer| **answer == Ok(2)).count(),
+        29
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_error_is_served_until_its_time_is_over() {
+    let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
+    let call = || {
+        let ledger = ledger.clone();
+        let policy = in_flight_only(30_000, 45_000).keep_errors(2_000 * MS);
+        fleet.pods[0]
+            .call("n")
+            .key(1)
+            .policy(policy)
+            .try_run(move || async move {
+                ledger.run(MS).await;
+                Err::<u64, _>(Failure::Body("no such order".into()))
+            })
+    };
+    for (pause, runs) in [(0, 1), (1_900, 1), (200, 2)] {
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        assert!(call().await.is_err());
+        assert_eq!(ledger.runs(), runs);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_gives_up_at_its_wait_timeout_and_the_flight_goes_on() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let begun = Instant::now();
+    let answers = all(&fleet, 10, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let answer = pod
+                .call("n")
+                .key(1)
+                .policy(in_flight_only(40, 50))
+                .try_run(move || async move { Ok::<_, Failure>(ledger.run(35 * MS).await) })
+                .await;
+            (answer, begun.elapsed())
+        }
+    })
+    .await;
+    assert!(
+        answers
+            .iter()
+            .all(|(answer, at)| *answer == Ok(1) && *at < 50 * MS)
+    );
+
+    let held = Key::new("n", &[&2]);
+    let ask = BeginAsk {
+        token: Token::random(),
+        lease: 10_000 * MS,
+        seen: None,
+        following: None,
+    };
+    fleet.coordinator.begin(&held, &ask).await.unwrap();
+    let begun = Instant::now();
+    let answers = all(&fleet, 10, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call("n")
+                .key(2)
+                .policy(in_flight_only(40, 50))
+                .try_run(move || async move { Ok::<_, Failure>(ledger.run(MS).await) })
+                .await
+        }
+    })
+    .await;
+    let timed_out = Failure::Ours(Error::WaitTimeout {
+        namespace: "n".into(),
+        limit: 50 * MS,
+    });
+    assert_eq!(answers, vec![Err(timed_out); 10]);
+    assert_eq!(begun.elapsed(), 50 * MS);
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn plain_functions_that_give_up_run_once_per_process() {
+    let (fleet, ledger) = (Fleet::of(3).await, Ledger::default());
+    let held = Key::new("n", &[&1]);
+    let ask = BeginAsk {
+        token: Token::random(),
+        lease: 10_000 * MS,
+        seen: None,
+        following: None,
+    };
+    fleet.coordinator.begin(&held, &ask).await.unwrap();
+    let answers = all(&fleet, 60, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let policy = in_flight_only(40, 50);
+            pod.call("n")
+                .key(1)
+                .policy(policy)
+                .run(move || async move { ledger.run(20 * MS).await })
+                .await
+        }
+    })
+    .await;
+    assert_eq!((answers.len(), ledger.runs()), (60, 3));
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_leader_is_replaced_by_a_follower_that_was_waiting() {
+    let (fleet, ledger) = (Fleet::of(4).await, Ledger::default());
+    // A leader that will never renew: what a killed process leaves behind.
+    let key = Key::new("n", &[&1]);
+    let ask = BeginAsk {
+        token: Token::random(),
+        lease: 3_000 * MS,
+        seen: None,
+        following: None,
+    };
+    fleet.coordinator.begin(&key, &ask).await.unwrap();
+    let begun = Instant::now();
+    let answers = all(&fleet, 40, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call("n")
+                .key(1)
+                .run(move || async move { ledger.run(200 * MS).await })
+                .await
+        }
+    })
+    .await;
+    assert_eq!((answers, ledger.runs()), (vec![1; 40], 1));
+    assert!(
+        begun.elapsed() >= 3_200 * MS && begun.elapsed() < 3_300 * MS,
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(
+        fleet
+            .pods
+            .iter()
+            .map(|pod| pod.counts().takeovers)
+            .sum::<u64>(),
+        1
+    );
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_live_leader_slower_than_its_lease_is_not_doubled() {
+    let (fleet, ledger) = (Fleet::of(4).await, Ledger::default());
+    let answers = all(&fleet, 40, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call("n")
+                .key(1)
+                .run(move || async move { ledger.run(20_000 * MS).await })
+                .await
+        }
+    })
+    .await;
+    assert_eq!((answers, ledger.runs()), (vec![1; 40], 1));
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flight_that_outlives_pending_is_taken_over_and_its_own_caller_gets_its_own_value() {
+    for pods in [1, 3] {
+        let (fleet, ledger) = (Fleet::of(pods).await, Ledger::default());
+        let answers = all(&fleet, 30, |pod, _| {
+            let ledger = ledger.clone();
+            async move {
+                let policy = in_flight_only(5_000, 20_000);
+                pod.call("n")
+                    .key(1)
+                    .policy(policy)
+                    .run(move || async move {
+                        let slow = ledger.runs() == 0;
+                        ledger.run(if slow { 10_000 } else { 100 } * MS).await
+                    })
+                    .await
+            }
+        })
+        .await;
+        assert_eq!(ledger.runs(), 2, "{pods} pods");
+        assert_eq!(
+            answers.iter().filter(|run| **run == 1).count(),
+            1,
+            "{pods} pods: {answers:?}"
+        );
+        fleet.assert_nothing_left().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_told_at_once_and_exactly_one_follower_takes_over() {
+    let (fleet, ledger) = (Fleet::of(3).await, Ledger::default());
+    let begun = Instant::now();
+    let calls: Vec<_> = (0..30)
+        .map(|index| {
+            let (pod, ledger) = (fleet.pods[index % 3].clone(), ledger.clone());
+            tokio::spawn(async move {
+                pod.call("n")
+                    .key(1)
+                    .run(move || async move {
+                        let run = ledger.run(50 * MS).await;
+                        assert!(run > 1, "the first run panics");
+                        run
+                    })
+                    .await
+            })
+        })
+        .collect();
+    let mut panicked = 0;
+    for call in calls {
+        match call.await {
+            Ok(run) => assert_eq!(run, 2),
+            Err(error) => panicked += usize::from(error.is_panic()),
+        }
+    }
+    assert_eq!(
+        (panicked, ledger.runs()),
+        (1, 2),
+        "the leader's own caller meets the panic"
+    );
+    assert!(begun.elapsed() < 200 * MS, "{:?}", begun.elapsed());
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_two_abandoned_flights_followers_stop_trying() {
+    let (fleet, ledger) = (Fleet::of(3).await, Ledger::default());
+    let calls: Vec<_> = (0..30)
+        .map(|index| {
+            let (pod, ledger) = (fleet.pods[index % 3].clone(), ledger.clone());
+            tokio::spawn(async move {
+                pod.call("n")
+                    .key(1)
+                    .try_run(move || async move {
+                        ledger.run(50 * MS).await;
+                        panic!("always");
+                        #[expect(unreachable_code, reason = "names the type")]
+                        Ok::<u64, Failure>(0)
+                    })
+                    .await
+            })
+        })
+        .collect();
+    let mut gave_up = 0;
+    for call in calls {
+        if let Ok(answer) = call.await {
+            assert_eq!(
+                answer,
+                Err(Failure::Ours(Error::Abandoned {
+                    namespace: "n".into()
+                }))
+            );
+            gave_up += 1;
+        }
+    }
+    assert!(ledger.runs() <= 4, "{} runs", ledger.runs());
+    assert_eq!(gave_up + ledger.runs(), 30);
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_oversized_value_sends_each_other_process_to_run_for_itself_in_parallel() {
+    let (fleet, ledger) = (Fleet::of(4).await, Ledger::default());
+    let begun = Instant::now();
+    let lengths = all(&fleet, 40, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let policy = in_flight_only(30_000, 45_000).max_payload(1_000);
+            let text: String = pod
+                .call("n")
+                .key(1)
+                .policy(policy)
+                .run(move || async move {
+                    ledger.run(100 * MS).await;
+                    "x".repeat(5_000)
+                })
+                .await;
+            text.len()
+        }
+    })
+    .await;
+    assert_eq!(lengths, vec![5_000; 40]);
+    assert_eq!(
+        ledger.runs(),
+        4,
+        "one for each process; callers that share the leader's share its value"
+    );
+    assert_eq!(begun.elapsed(), 200 * MS, "not one after another");
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_at_the_ceiling_is_stored_and_one_above_is_not() {
+    let fleet = Fleet::of(1).await;
+    let runs = Arc::new(AtomicUsize::new(0));
+    for (length, expected) in [(997_usize, 1), (998, 3)] {
+        let policy = Arc::new((*retaining(60_000, 60_000)).clone().max_payload(1_000));
+        runs.store(0, Ordering::SeqCst);
+        for _ in 0..3 {
+            let runs = runs.clone();
+            let call = fleet.pods[0].call("n").key(length).policy(policy.clone());
+            call.run(move || async move {
+                runs.fetch_add(1, Ordering::SeqCst);
+                "x".repeat(length)
+            })
+            .await;
+        }
+        assert_eq!(
+            runs.load(Ordering::SeqCst),
+            expected,
+            "{length} characters and 3 bytes of header"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! A coordinator in trouble, values that cannot be read, and the orderly end.
+
+use coalesce_runtime::Key;
+use coalesce_runtime::coordination::{Coordinator as _, Envelope, ReplaceAsk, Status, Token};
+use tokio::time::Instant;
+
+use crate::fleet::{Fleet, Ledger, MS, all, retaining};
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_value_of_another_type_is_a_miss_that_the_next_commit_overwrites() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let key = Key::new("n", &[&1]);
+    let payload = b"\xa5hello"[..].into();
+    let envelope = Envelope::new(Status::Done, 1, Token::random(), MS, payload);
+    fleet
+        .coordinator
+        .replace(
+            &key,
+            &ReplaceAsk {
+                envelope,
+                life: 60_000 * MS,
+            },
+        )
+        .await
+        .unwrap();
+    for _ in 0..3 {
+        let ledger = ledger.clone();
+        let call = fleet.pods[0]
+            .call("n")
+            .key(1)
+            .policy(retaining(60_000, 60_000));
+        assert_eq!(
+            call.run(move || async move { ledger.run(MS).await }).await,
+            1
+        );
+    }
+    assert_eq!(ledger.runs(), 1);
+    assert_eq!(fleet.pods[0].counts().undecodable, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_waits_for_the_flights_in_progress() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let call = |pod: usize| {
+        let (pod, ledger) = (fleet.pods[pod].clone(), ledger.clone());
+        tokio::spawn(async move {
+            pod.call("n")
+                .key(1)
+                .run(move || async move { ledger.run(500 * MS).await })
+                .await
+        })
+    };
+    let (here, there) = (call(0), call(1));
+    tokio::time::sleep(100 * MS).await;
+    let begun = Instant::now();
+    fleet.pods[0].shutdown(5_000 * MS).await;
+    assert_eq!(begun.elapsed(), 400 * MS);
+    assert_eq!((here.await.unwrap(), there.await.unwrap()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_hands_over_what_does_not_end_in_time() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let call = |pod: usize, span: u32| {
+        let (pod, ledger) = (fleet.pods[pod].clone(), ledger.clone());
+        tokio::spawn(async move {
+            pod.call("n")
+                .key(1)
+                .run(move || async move { ledger.run(span * MS).await })
+                .await
+        })
+    };
+    let slow = call(0, 20_000);
+    tokio::time::sleep(10 * MS).await;
+    let follower = call(1, 50);
+    tokio::time::sleep(100 * MS).await;
+    let begun = Instant::now();
+    fleet.pods[0].shutdown(1_000 * MS).await;
+    assert_eq!(follower.await.unwrap(), 2);
+    assert!(
+        begun.elapsed() < 1_100 * MS,
+        "no lease was left behind: {:?}",
+        begun.elapsed()
+    );
+    drop(slow);
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_a_shutdown_calls_run_as_if_the_attribute_were_not_there() {
+    let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
+    fleet.pods[0].shutdown(MS).await;
+    all(&fleet, 5, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call("n")
+                .key(1)
+                .run(move || async move { ledger.run(MS).await })
+                .await
+        }
+    })
+    .await;
+    assert_eq!((ledger.runs(), fleet.pods[0].counts().bypassed), (5, 5));
+}
