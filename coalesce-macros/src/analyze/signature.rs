@@ -58,7 +58,10 @@ fn refuse_sync(sig: &Signature, diagnostics: &mut Diagnostics) {
              `Pin<Box<dyn Future<Output = …> + Send>>`",
         )
     } else {
-        format!("`#[coalesce]` makes callers wait for each other: write `async fn {name}`")
+        format!(
+            "`#[coalesce]` makes callers wait for each other: write `async fn {name}`, or, if an \
+             attribute such as `#[tokio::main]` took the `async` away, put `#[coalesce]` above it",
+        )
     };
     diagnostics.refuse(&sig.fn_token, message);
 }

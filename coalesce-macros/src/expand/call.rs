@@ -1,12 +1,14 @@
 //! The call: its site, its key, and which coalescer it goes to.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprReference, Path, Token};
 
+use super::signature;
 use crate::analyze::{Key, Model, Part, Piece};
 use crate::names;
+use crate::tokens;
 
 /// The statement that takes the key, before the body can change an argument.
 ///
@@ -18,6 +20,7 @@ use crate::names;
 pub(crate) fn statement(model: &Model) -> TokenStream {
     let root = &model.root;
     let (site, call) = (names::site(), names::call());
+    let path = path(model);
     let key = key(root, &model.key);
     let coalescer = model.coalescer.as_ref().map(|coalescer| {
         let coalescer = reference_to(coalescer);
@@ -26,9 +29,26 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
     let lint = lint(model);
     quote! {
         #lint
-        let #call = #root::__private::Call::new(&#site, #root::__private::path_of(|| {}))
+        let #call = #root::__private::Call::new(&#site, #path)
             #key
             #coalescer;
+    }
+}
+
+/// The path of the annotated function, which names the work.
+///
+/// In an entry's function it is not the path of the function that this is printed in. There the
+/// annotated function is asked for its name, unless it has `impl Trait` arguments: nobody can write
+/// down which of its instances is meant.
+fn path(model: &Model) -> TokenStream {
+    let root = &model.root;
+    let sig = &model.function.sig;
+    match &model.entry {
+        Some(entry) if tokens::word(&sig.inputs.to_token_stream(), "impl").is_none() => {
+            let function = signature::path(sig, entry, &sig.ident);
+            quote!(::core::any::type_name_of_val(&#function))
+        }
+        _ => quote!(#root::__private::path_of(|| {})),
     }
 }
 

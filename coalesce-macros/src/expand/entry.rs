@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    FnArg, GenericParam, Lifetime, PatType, Receiver, ReceiverKind, Signature, TypeReference,
+    Attribute, FnArg, Lifetime, Meta, PatType, Receiver, ReceiverKind, Signature, TypeReference,
     parse_quote,
 };
 
@@ -21,7 +21,7 @@ use crate::tokens;
 /// fn get_entry<'__coalesce>(name: &'__coalesce str) -> Entry<'__coalesce, u64> {
 ///     static __COALESCE_SITE: CallSite = …;
 ///     register!(&__COALESCE_SITE);
-///     let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&name]);
+///     let __coalesce_call = Call::new(&__COALESCE_SITE, type_name_of_val(&get)).key(&[&name]);
 ///     __coalesce_call.entry(shape!(u64), move || …)
 /// }
 /// ```
@@ -57,10 +57,7 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
 /// The annotated function's only statement: `get_entry(name).call().await`.
 pub(crate) fn forward(model: &Model, name: &EntryName) -> TokenStream {
     let sig = &model.function.sig;
-    let entry = &name.ident;
-    let of_type = belongs_to_type(sig, name).then(|| quote!(Self::));
-    let generics: Vec<_> = sig.generics.params.iter().filter_map(explicit).collect();
-    let generics = (!generics.is_empty()).then(|| quote!(::<#(#generics),*>));
+    let entry = signature::path(sig, name, &name.ident);
     let arguments = sig
         .inputs
         .iter()
@@ -76,29 +73,32 @@ pub(crate) fn forward(model: &Model, name: &EntryName) -> TokenStream {
                 quote!(#(#cfgs)* #name)
             }
         });
-    quote!(#of_type #entry #generics(#(#arguments),*).call().await)
+    quote!(#entry(#(#arguments),*).call().await)
+}
+
+/// The attributes of the annotated function, without its body.
+///
+/// A lint that is expected in the body is met in the entry's function. Here it may or may not be.
+pub(crate) fn forwarder_attrs(model: &Model) -> Vec<Attribute> {
+    let mut attrs = model.function.attrs.clone();
+    for attr in &mut attrs {
+        if let Meta::List(list) = &mut attr.meta
+            && list.path.is_ident("expect")
+        {
+            list.path = parse_quote!(allow);
+        }
+    }
+    attrs
 }
 
 fn docs(model: &Model, name: &EntryName) -> String {
     let sig = &model.function.sig;
-    let owner = if belongs_to_type(sig, name) {
+    let owner = if signature::belongs_to_type(sig, name) {
         "Self::"
     } else {
         ""
     };
     format!(" The typed entry behind [`{owner}{}`].", sig.ident)
-}
-
-fn belongs_to_type(sig: &Signature, name: &EntryName) -> bool {
-    name.associated || sig.receiver().is_some()
-}
-
-fn explicit(param: &GenericParam) -> Option<TokenStream> {
-    match param {
-        GenericParam::Type(param) => Some(param.ident.to_token_stream()),
-        GenericParam::Const(param) => Some(param.ident.to_token_stream()),
-        GenericParam::Lifetime(_) => None,
-    }
 }
 
 fn sig(model: &Model, name: &EntryName) -> Signature {

@@ -1,11 +1,15 @@
 //! The signatures that are printed: the function's own, and that of what forwards to an entry.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{FnArg, Lifetime, Pat, PatIdent, PatType, ReturnType, Signature, Type, parse_quote};
+use syn::{
+    FnArg, GenericParam, Lifetime, Pat, PatIdent, PatType, ReturnType, Signature, Type, parse_quote,
+};
 
 use crate::analyze::{Model, Place};
 use crate::names;
+use crate::parse::EntryName;
 
 /// The signature as written, without the `mut` of arguments that the body takes over by name:
 /// there it is the body's variable that changes.
@@ -46,6 +50,27 @@ pub(crate) fn forwarded_name(index: usize, argument: &PatType) -> Ident {
             ..
         }) if !names::is_underscored(ident) => ident.clone(),
         _ => names::nameless_argument(index),
+    }
+}
+
+/// How `item`, the function or its entry, is named by the other of the two.
+pub(crate) fn path(sig: &Signature, entry: &EntryName, item: &Ident) -> TokenStream {
+    let of_type = belongs_to_type(sig, entry).then(|| quote!(Self::));
+    let generics: Vec<_> = sig.generics.params.iter().filter_map(explicit).collect();
+    let generics = (!generics.is_empty()).then(|| quote!(::<#(#generics),*>));
+    quote!(#of_type #item #generics)
+}
+
+/// Whether the function is a method or an associated function.
+pub(crate) fn belongs_to_type(sig: &Signature, entry: &EntryName) -> bool {
+    entry.associated || sig.receiver().is_some()
+}
+
+fn explicit(param: &GenericParam) -> Option<&Ident> {
+    match param {
+        GenericParam::Type(param) => Some(&param.ident),
+        GenericParam::Const(param) => Some(&param.ident),
+        GenericParam::Lifetime(_) => None,
     }
 }
 

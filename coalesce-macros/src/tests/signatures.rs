@@ -7,7 +7,8 @@ fn functions_that_cannot_be_shared_are_refused() {
     for (function, message, caret) in [
         (
             "fn f() {}",
-            "`#[coalesce]` makes callers wait for each other: write `async fn f`",
+            "`#[coalesce]` makes callers wait for each other: write `async fn f`, or, if an \
+             attribute such as `#[tokio::main]` took the `async` away, put `#[coalesce]` above it",
             "fn",
         ),
         (
