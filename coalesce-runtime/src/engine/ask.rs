@@ -74,7 +74,8 @@ pub enum RenewAnswer {
 /// FINISH: store the outcome, delete the lock, publish; only while the lock holds the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishAsk {
-    /// The outcome. The coordinator stamps its time.
+    /// The outcome. Its time is the leader's own estimate of when the body ended, on the server's
+    /// clock and not too late; zero where it has none. The coordinator stamps what it believes.
     pub envelope: Envelope,
     /// How long ago the body ended.
     pub ended_ago: Duration,

@@ -131,7 +131,7 @@ impl Cell {
         if self.seen() == Seen::from(token) {
             return Told::quietly(FinishAnswer::Stored);
         }
-        let computed_at = now.minus(ask.ended_ago);
+        let computed_at = computed_at(now, ask);
         let outcome = Envelope {
             computed_at,
             ..ask.envelope.clone()
@@ -226,6 +226,21 @@ impl Cell {
 
 fn is(state: &State, status: Status) -> bool {
     state.bytes.get(3) == Some(&status.byte())
+}
+
+/// When the body ended: what the leader says, if it can be true.
+///
+/// The way here has made `ended_ago` too short, but by a second at most; a leader that says
+/// otherwise has a wrong idea of the server's clock.
+fn computed_at(now: ServerTime, ask: &FinishAsk) -> ServerTime {
+    const LONGEST_WAY: Duration = Duration::from_secs(1);
+    let latest = now.minus(ask.ended_ago);
+    let said = ask.envelope.computed_at;
+    if said <= latest && said >= latest.minus(LONGEST_WAY) {
+        said
+    } else {
+        latest
+    }
 }
 
 /// The same state with one more failed refresh and the pause that follows it.

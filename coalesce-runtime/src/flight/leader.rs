@@ -196,9 +196,20 @@ impl Driver {
         } = &report.produced;
         let ran_for = report.ended.saturating_duration_since(report.started);
         let clocks = self.policy.clocks();
+        let envelope = Envelope::new(*status, *codec, election.token, ran_for, payload.clone());
+        // Not "now less the way": followers compare their arrival with it, and nobody may receive
+        // what had ended before it arrived.
+        let computed_at = self
+            .core
+            .coordinator
+            .clock()
+            .server_surely_before(report.ended);
         let at = now();
         FinishAsk {
-            envelope: Envelope::new(*status, *codec, election.token, ran_for, payload.clone()),
+            envelope: Envelope {
+                computed_at,
+                ..envelope
+            },
             ended_ago: at.saturating_duration_since(report.ended),
             life: life_of(*status, &self.policy, self.core.settings.delivery),
             seen: election.seen,

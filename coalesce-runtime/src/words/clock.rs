@@ -113,6 +113,11 @@ impl ServerClock {
         }
     }
 
+    /// The server's time that surely was not after a local instant: the estimate less its uncertainty.
+    pub fn server_surely_before(&self, local: Instant) -> ServerTime {
+        self.server_at(local).minus(self.uncertainty)
+    }
+
     /// The latest local instant that was surely not after `moment`: the estimate less its uncertainty.
     ///
     /// `None` when it lies before anything this process's clock can express.

@@ -83,6 +83,8 @@ pub struct Answer {
     pub of_key: Option<String>,
     /// The run that made the value.
     pub run: Option<String>,
+    /// When that run was about to return, by its own account.
+    pub ended: Option<u64>,
     /// The error's text.
     pub error: Option<String>,
     /// When it called, in microseconds since the Unix epoch.

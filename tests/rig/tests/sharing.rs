@@ -161,13 +161,9 @@ fn a_thousand_staggered_calls_share_about_ten_runs_and_none_ended_before_its_cal
     let runs = scene.ledger.runs();
     assert_eq!(answers.len(), 1000);
     for answer in &answers {
-        let run = runs
-            .iter()
-            .find(|run| Some(&run.name) == answer.run.as_ref())
-            .expect("its run");
         assert!(
-            run.ended.expect("its end") >= answer.arrived,
-            "{answer:?} got {run:?}"
+            answer.ended.expect("its end") >= answer.arrived,
+            "{answer:?}"
         );
     }
     let mut received: Vec<_> = answers

@@ -26,6 +26,8 @@ static LEDGER: OnceLock<PathBuf> = OnceLock::new();
 struct Made {
     key: String,
     run: String,
+    /// When the body was about to return, in microseconds since the Unix epoch.
+    ended: u64,
     filler: String,
 }
 
@@ -99,15 +101,16 @@ async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
         }
     };
     Ledger::write(ledger, &run, &key, false);
+    let filler = "x".repeat(filler);
     if fails {
-        Err(Failure("db down".to_owned()))
-    } else {
-        Ok(Made {
-            key,
-            run,
-            filler: "x".repeat(filler),
-        })
+        return Err(Failure("db down".to_owned()));
     }
+    Ok(Made {
+        key,
+        run,
+        filler,
+        ended: now_micros(),
+    })
 }
 
 async fn call(site: Site, key: String, task: Task) -> Result<Made, Failure> {
@@ -222,17 +225,22 @@ async fn caller(burst: &Burst, number: usize) -> Vec<Answer> {
     let mut answers = Vec::new();
     for _ in 0..burst.rounds {
         let arrived = now_micros();
-        let (of_key, run, error) = match call(burst.site, key.clone(), task).await {
-            Ok(made) => (Some(made.key), Some(made.run), None),
-            Err(Failure(text)) => (None, None, Some(text)),
+        let answer = call(burst.site, key.clone(), task).await;
+        let answered = now_micros();
+        let (made, error) = match answer {
+            Ok(made) => (Some(made), None),
+            Err(Failure(text)) => (None, Some(text)),
         };
+        let ended = made.as_ref().map(|made| made.ended);
+        let (of_key, run) = made.map(|made| (made.key, made.run)).unzip();
         answers.push(Answer {
             key: key.clone(),
             of_key,
             run,
+            ended,
             error,
             arrived,
-            answered: now_micros(),
+            answered,
         });
     }
     answers
