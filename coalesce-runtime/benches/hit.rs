@@ -74,10 +74,10 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     let mut group = criterion.benchmark_group("hit");
     group.bench_function("bare GET", |bencher| {
-        bencher.to_async(&runtime).iter(|| scene.get())
+        bencher.to_async(&runtime).iter(|| scene.get());
     });
     group.bench_function("fresh hit", |bencher| {
-        bencher.to_async(&runtime).iter(|| scene.hit())
+        bencher.to_async(&runtime).iter(|| scene.hit());
     });
     group.finish();
     criterion.final_summary();

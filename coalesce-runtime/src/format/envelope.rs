@@ -64,7 +64,7 @@ impl Status {
 pub struct Envelope {
     /// What it says.
     pub status: Status,
-    /// How the payload was encoded, see [`codec`](super::codec).
+    /// How the payload was encoded, by number.
     pub codec: u8,
     /// Refreshes that failed in a row since the value was computed.
     pub failed_refreshes: u8,

@@ -3,6 +3,12 @@
 //! Everything it starts listens on loopback only and ends with the value that stands for it, also
 //! when a test panics.
 
+#![expect(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "a test fails by panicking, and so does what it is built with"
+)]
+
 mod ledger;
 mod pod;
 mod resp;

@@ -1,5 +1,7 @@
 //! Leaders that die, stop or take too long, in real processes.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::time::{Duration, Instant};
 
 use coalesce_rig::{Answer, Burst, Ledger, Pod, RedisServer, Site, fleet};
@@ -100,12 +102,12 @@ fn a_leader_stopped_past_its_lease_is_replaced_and_its_late_outcome_refused() {
     assert!(own >= 1, "its own caller gets its own value: {late:?}");
     // The late FINISH was refused: everybody is served the second value.
     pods[leader].begin(&Burst::of(Site::Fresh, 5));
-    let served = pods[leader].answers();
+    let newcomers = pods[leader].answers();
     assert!(
-        served
+        newcomers
             .iter()
             .all(|answer| answer.run.as_ref() == Some(&runs[1].name)),
-        "{served:?}"
+        "{newcomers:?}"
     );
     assert_eq!(ledger.runs().len(), 2);
 }

@@ -1,8 +1,12 @@
 //! A pod: a process of a service with annotated functions, which calls them when told to on its standard input.
 
-#![allow(
+#![expect(
     clippy::print_stdout,
     reason = "the protocol with the rig is lines on standard output"
+)]
+#![expect(
+    clippy::expect_used,
+    reason = "a test fails by panicking, and so does what it is built with"
 )]
 
 use std::path::{Path, PathBuf};
