@@ -14,6 +14,7 @@ mod roof;
 mod words;
 
 pub use backend::memory::MemoryCoordinator;
+pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
 pub use ports::headers::Headers;
 pub use ports::observer::Counts;
 pub use roof::builder::CoalescerBuilder;

@@ -195,12 +195,11 @@ impl Waiter {
     fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
         let now = self.core.coordinator.clock().server_at(now());
         match read(&envelope, &self.policy, now) {
-            Reading::Fresh => Some(Verdict::Fresh(envelope.into())),
+            Reading::Fresh | Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
             Reading::Stale { refresh } if self.takes_stale => Some(Verdict::Stale {
                 outcome: envelope.into(),
                 refresh: refresh.then_some(mark),
             }),
-            Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
             Reading::GoAlone => Some(Verdict::GoAlone),
             Reading::Stale { .. } | Reading::Miss => None,
         }

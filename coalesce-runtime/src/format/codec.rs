@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Named MessagePack: field names travel with the values, so that fields can be added, removed
+/// `MessagePack` with names: field names travel with the values, so that fields can be added, removed
 /// and reordered between two deployments. (The compact form swaps reordered fields silently.)
 pub(crate) const MESSAGE_PACK: u8 = 1;
 

@@ -1,12 +1,14 @@
 //! The builder: how a coalescer is configured, and where everything wrong with it is said at once.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::site::CallSite;
 use crate::backend::memory::MemoryCoordinator;
+use crate::backend::redis::{RedisCoordinator, RedisSettings};
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
@@ -36,13 +38,25 @@ pub struct CoalescerBuilder {
     values: HashMap<String, String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 enum Backend {
     #[default]
     FromEnvironment,
     InProcess,
     Redis(String),
     Given(Arc<dyn Coordinator>),
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FromEnvironment => "FromEnvironment",
+            Self::InProcess => "InProcess",
+            // The URL holds a password.
+            Self::Redis(_) => "Redis",
+            Self::Given(_) => "Given",
+        })
+    }
 }
 
 impl CoalescerBuilder {
@@ -139,7 +153,7 @@ impl CoalescerBuilder {
     pub async fn build(self) -> Result<Coalescer, BuildError> {
         let mut problems = self.settings_problems();
         let policies = self.policies(&mut problems);
-        let disabled = self.disabled(&mut problems);
+        let disabled = disabled(&mut problems);
         let coordinator = match self.coordinate(&mut problems).await {
             Some(coordinator) if problems.is_empty() => coordinator,
             _ => return Err(BuildError::of(problems)),
@@ -205,16 +219,6 @@ impl CoalescerBuilder {
             .collect()
     }
 
-    fn disabled(&self, problems: &mut Vec<Problem>) -> bool {
-        let Some(text) = environment(DISABLED_VARIABLE) else {
-            return false;
-        };
-        switch(&text).unwrap_or_else(|message| {
-            problems.push(problem(DISABLED_VARIABLE, message));
-            false
-        })
-    }
-
     async fn coordinate(&self, problems: &mut Vec<Problem>) -> Option<Arc<dyn Coordinator>> {
         let url = match &self.backend {
             Backend::Given(coordinator) => return Some(Arc::clone(coordinator)),
@@ -234,18 +238,32 @@ impl CoalescerBuilder {
             // A program that will not start has no use for a connection.
             return None;
         }
-        self.connect(url, problems).await
+        let mut settings = RedisSettings::new(url);
+        if let Some(prefix) = &self.prefix {
+            settings = settings.prefix(prefix);
+        }
+        if let Some(deadline) = self.deadline {
+            settings = settings.deadline(deadline);
+        }
+        match RedisCoordinator::connect(settings).await {
+            Ok(coordinator) => Some(Arc::new(coordinator)),
+            Err(wrong) => {
+                problems.push(problem("redis", wrong.to_string()));
+                None
+            }
+        }
     }
 }
 
-impl CoalescerBuilder {
-    async fn connect(
-        &self,
-        _url: String,
-        _problems: &mut Vec<Problem>,
-    ) -> Option<Arc<dyn Coordinator>> {
-        None
-    }
+/// Whether the environment switches coalescing off in this process.
+fn disabled(problems: &mut Vec<Problem>) -> bool {
+    let Some(text) = environment(DISABLED_VARIABLE) else {
+        return false;
+    };
+    switch(&text).unwrap_or_else(|message| {
+        problems.push(problem(DISABLED_VARIABLE, message));
+        false
+    })
 }
 
 fn problem(option: &str, message: String) -> Problem {

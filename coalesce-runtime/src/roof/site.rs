@@ -159,10 +159,7 @@ impl CallSite {
             lookup,
             problems,
         };
-        let namespace = self
-            .namespace
-            .and_then(|raw| reader.read("namespace", raw, named))
-            .flatten();
+        let namespace = reader.namespace();
         let clocks = reader.clocks().unwrap_or_default();
         let keep_errors = reader
             .clock("keep_errors", self.keep_errors, Duration::ZERO)
@@ -188,12 +185,6 @@ impl CallSite {
     }
 }
 
-/// A blank namespace is the same as none: it is derived from the function.
-fn named(text: &str) -> Result<Option<Arc<str>>, String> {
-    let text = text.trim();
-    Ok((!text.is_empty()).then(|| Arc::from(text)))
-}
-
 /// Reads the options of one site and notes what is wrong with them.
 struct Reader<'a> {
     site: &'a CallSite,
@@ -211,7 +202,7 @@ impl Reader<'_> {
         let resolved = resolve(raw, self.lookup);
         match resolved
             .as_deref()
-            .map_err(|message| message.to_owned())
+            .map_err(ToOwned::to_owned)
             .and_then(&parse)
         {
             Ok(value) => Some(value),
@@ -226,6 +217,14 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// A blank namespace is the same as none: it is derived from the function.
+    fn namespace(&mut self) -> Option<Arc<str>> {
+        let text = self.read("namespace", self.site.namespace?, |text| {
+            Ok(text.trim().to_owned())
+        })?;
+        (!text.is_empty()).then(|| Arc::from(text))
     }
 
     fn clock(
@@ -261,6 +260,10 @@ impl Reader<'_> {
     }
 
     /// `"none"` waits as long as it takes.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one says whether the option could be read"
+    )]
     fn wait(&mut self) -> Option<Option<Duration>> {
         match self.site.wait_timeout {
             None => Some(Clocks::default().wait()),

@@ -182,7 +182,7 @@ impl KeyBuilder {
         let mut tag = String::with_capacity(namespace.len() + self.text.len() + 8);
         push_namespace(&namespace, version, &mut tag);
         tag.push(':');
-        bounded(self.text, &mut tag);
+        bounded(&self.text, &mut tag);
         Key(Arc::new(Inner {
             tag,
             namespace,
@@ -213,9 +213,9 @@ pub(crate) fn escaped_prefix(prefix: &str) -> String {
     for byte in prefix.bytes() {
         let plain = byte.is_ascii_graphic() && !b"{}:%".contains(&byte);
         if plain {
-            out.push(char::from(byte))
+            out.push(char::from(byte));
         } else {
-            push_escaped(byte, &mut out)
+            push_escaped(byte, &mut out);
         }
     }
     out

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::key_text::{escape, plain_in_part};
+use super::key_text::{escape, plain_in_part, push_hex};
 
 /// A value that can be part of a key.
 ///
@@ -79,10 +79,9 @@ impl<'a> KeyWriter<'a> {
 
     /// Raw bytes, in hexadecimal.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        use std::fmt::Write as _;
         self.out.push_str("~b");
         for byte in bytes {
-            let _ = write!(self.out, "{byte:02x}");
+            push_hex(*byte, self.out);
         }
     }
 

@@ -14,9 +14,9 @@ const HEAD_LEN: usize = 64;
 pub(crate) fn escape(text: &str, keep: impl Fn(u8) -> bool, out: &mut String) {
     for byte in text.bytes() {
         if keep(byte) {
-            out.push(char::from(byte))
+            out.push(char::from(byte));
         } else {
-            push_escaped(byte, out)
+            push_escaped(byte, out);
         }
     }
 }
@@ -32,6 +32,13 @@ pub(crate) fn push_escaped(byte: u8, out: &mut String) {
 /// What stands for itself inside a key part: graphic ASCII that means nothing to us.
 pub(crate) fn plain_in_part(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"%{}:~,()[]".contains(&byte)
+}
+
+/// Appends one byte as two lower-case hexadecimal digits.
+pub(crate) fn push_hex(byte: u8, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(char::from(HEX[usize::from(byte >> 4)]));
+    out.push(char::from(HEX[usize::from(byte & 15)]));
 }
 
 /// Appends a namespace: `::` stays, a lone `:` is escaped, so the first lone `:` ends the namespace.
@@ -56,7 +63,7 @@ pub(crate) fn push_namespace(namespace: &str, version: Option<u32>, out: &mut St
         text.push_str("~v");
         text.push_str(&version.to_string());
     }
-    bounded(text, out);
+    bounded(&text, out);
 }
 
 fn plain_in_namespace(byte: u8) -> bool {
@@ -66,16 +73,16 @@ fn plain_in_namespace(byte: u8) -> bool {
 /// Appends `text` itself, or a readable head of it and its digest behind `~#` when it is long.
 ///
 /// `~#` starts nothing else, so a digest never looks like a short text.
-pub(crate) fn bounded(text: String, out: &mut String) {
+pub(crate) fn bounded(text: &str, out: &mut String) {
     if text.len() <= MAX_LEN {
-        out.push_str(&text);
+        out.push_str(text);
         return;
     }
     // Only ASCII is left after escaping, so any cut is a character boundary.
     out.push_str(&text[..HEAD_LEN]);
     out.push_str("~#");
     for byte in Sha256::digest(text.as_bytes()) {
-        out.push_str(&format!("{byte:02x}"));
+        push_hex(byte, out);
     }
 }
 
@@ -112,8 +119,8 @@ mod tests {
     #[test]
     fn a_long_text_keeps_its_head_and_differs_by_its_digest() {
         let (mut one, mut two) = (String::new(), String::new());
-        bounded("x".repeat(MAX_LEN + 1), &mut one);
-        bounded("x".repeat(MAX_LEN + 2), &mut two);
+        bounded(&"x".repeat(MAX_LEN + 1), &mut one);
+        bounded(&"x".repeat(MAX_LEN + 2), &mut two);
         assert!(one.starts_with(&format!("{}~#", "x".repeat(HEAD_LEN))));
         assert_eq!(one.len(), HEAD_LEN + 2 + 64);
         assert_ne!(one, two);

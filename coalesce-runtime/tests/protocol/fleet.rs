@@ -61,13 +61,8 @@ pub struct Ledger(Arc<LedgerInner>);
 struct LedgerInner {
     running: AtomicUsize,
     most_at_once: AtomicUsize,
-    runs: Mutex<Vec<Run>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Run {
-    pub started: Instant,
-    pub ended: Option<Instant>,
+    /// The end of each run, once it has ended.
+    runs: Mutex<Vec<Option<Instant>>>,
 }
 
 impl Ledger {
@@ -75,17 +70,14 @@ impl Ledger {
     pub async fn run(&self, span: Duration) -> u64 {
         let number = {
             let mut runs = self.0.runs.lock().unwrap();
-            runs.push(Run {
-                started: Instant::now(),
-                ended: None,
-            });
+            runs.push(None);
             runs.len()
         };
         let now_running = self.0.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.most_at_once.fetch_max(now_running, Ordering::SeqCst);
         tokio::time::sleep(span).await;
         self.0.running.fetch_sub(1, Ordering::SeqCst);
-        self.0.runs.lock().unwrap()[number - 1].ended = Some(Instant::now());
+        self.0.runs.lock().unwrap()[number - 1] = Some(Instant::now());
         number as u64
     }
 
@@ -99,9 +91,7 @@ impl Ledger {
 
     /// When run number `number` (from 1) ended.
     pub fn ended(&self, number: u64) -> Instant {
-        self.0.runs.lock().unwrap()[usize::try_from(number).unwrap() - 1]
-            .ended
-            .unwrap()
+        self.0.runs.lock().unwrap()[usize::try_from(number).unwrap() - 1].unwrap()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The promises of the protocol, on simulated pods that share one in-memory coordinator, on paused time.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod fleet;
 
 mod invalidation;

@@ -56,7 +56,7 @@ async fn each_key_is_shared_independently_and_keys_never_wait_for_each_other() {
         let ledger = ledger.clone();
         async move {
             pod.call("n")
-                .key((index % 100))
+                .key(index % 100)
                 .run(move || async move { ledger.run(200 * MS).await })
                 .await
         }

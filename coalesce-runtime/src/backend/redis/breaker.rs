@@ -1,0 +1,151 @@
+//! The breaker: after a few faults in a row nobody is made to wait for a server that does not answer.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::words::clock::{Instant, now};
+use crate::words::fault::Fault;
+
+/// Faults in a row that open it.
+const TOLERATED: u8 = 3;
+
+/// How long it stays open before a trial, and how long a trial may take before the next.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// One breaker per connection: a paused write must not keep anybody from reading.
+#[derive(Debug, Default)]
+pub(super) struct Breaker(Mutex<State>);
+
+impl Breaker {
+    /// Whether a question may be asked now.
+    pub(super) fn admit(&self) -> Result<(), Fault> {
+        self.state().admit(now())
+    }
+
+    /// What came of an admitted question.
+    pub(super) fn report(&self, fault: Option<Fault>) {
+        match fault {
+            Some(Fault::Timeout | Fault::Disconnected) => self.state().fault(now()),
+            // An answer nobody likes is an answer.
+            _ => self.state().close(),
+        }
+    }
+
+    /// The server is known to answer again.
+    pub(super) fn close(&self) {
+        self.state().close();
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.state().is_open()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The decisions, without a clock.
+#[derive(Debug, Default)]
+struct State {
+    faults: u8,
+    next_trial: Option<Instant>,
+}
+
+impl State {
+    fn is_open(&self) -> bool {
+        self.faults >= TOLERATED
+    }
+
+    fn admit(&mut self, now: Instant) -> Result<(), Fault> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        if self.next_trial.is_some_and(|at| now < at) {
+            return Err(Fault::Paused);
+        }
+        // A trial whose asker goes away never reports, so the next one does not wait for it.
+        self.next_trial = Some(now + PAUSE);
+        Ok(())
+    }
+
+    fn fault(&mut self, now: Instant) {
+        self.faults = (self.faults + 1).min(TOLERATED);
+        self.next_trial = Some(now + PAUSE);
+    }
+
+    fn close(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn opened_at(start: Instant) -> State {
+        let mut state = State::default();
+        for _ in 0..TOLERATED {
+            state.fault(start);
+        }
+        state
+    }
+
+    #[test]
+    fn it_opens_after_three_faults_in_a_row_and_not_before() {
+        let start = now();
+        let mut state = State::default();
+        state.fault(start);
+        state.fault(start);
+        assert_eq!(state.admit(start), Ok(()));
+        state.close();
+        state.fault(start);
+        state.fault(start);
+        assert_eq!(state.admit(start), Ok(()));
+        state.fault(start);
+        assert_eq!(state.admit(start), Err(Fault::Paused));
+    }
+
+    #[test]
+    fn one_trial_at_a_time_after_the_pause() {
+        let start = now();
+        let mut state = opened_at(start);
+        assert_eq!(state.admit(start + PAUSE - MS), Err(Fault::Paused));
+        assert_eq!(state.admit(start + PAUSE), Ok(()));
+        assert_eq!(state.admit(start + PAUSE + MS), Err(Fault::Paused));
+    }
+
+    #[test]
+    fn a_trial_that_answers_closes_it_and_one_that_fails_pauses_again() {
+        let start = now();
+        let mut state = opened_at(start);
+        assert_eq!(state.admit(start + PAUSE), Ok(()));
+        state.fault(start + PAUSE + 250 * MS);
+        assert_eq!(state.admit(start + 2 * PAUSE), Err(Fault::Paused));
+        assert_eq!(state.admit(start + 2 * PAUSE + 250 * MS), Ok(()));
+        state.close();
+        assert_eq!(state.admit(start + 2 * PAUSE + 251 * MS), Ok(()));
+        assert_eq!(state.admit(start + 2 * PAUSE + 251 * MS), Ok(()));
+    }
+
+    #[test]
+    fn a_trial_that_is_never_reported_does_not_block_the_next() {
+        let start = now();
+        let mut state = opened_at(start);
+        assert_eq!(state.admit(start + PAUSE), Ok(()));
+        assert_eq!(state.admit(start + 2 * PAUSE), Ok(()));
+    }
+
+    #[test]
+    fn a_refusal_is_an_answer() {
+        let breaker = Breaker::default();
+        for fault in [Fault::Refused, Fault::Garbled, Fault::ForeignType] {
+            breaker.report(Some(Fault::Timeout));
+            breaker.report(Some(Fault::Disconnected));
+            breaker.report(Some(fault));
+        }
+        assert!(!breaker.is_open());
+    }
+}

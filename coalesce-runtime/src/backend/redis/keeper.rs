@@ -1,0 +1,74 @@
+//! The keeper: makes a line's connections, and makes them again whenever they end or are given up.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fred::clients::Client;
+use fred::interfaces::ClientLike as _;
+use tokio::task::JoinHandle;
+
+use super::client::Line;
+use crate::words::clock::now;
+
+/// Between two clients, at first and at most. A cap of seconds would be seconds of outage after a
+/// server has come back.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
+
+/// A client that lived this long had a connection worth the name.
+const LIFE: Duration = Duration::from_secs(2);
+
+/// A task that ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Task<T = ()>(JoinHandle<T>);
+
+impl Task {
+    pub(super) fn spawn(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(future))
+    }
+}
+
+impl<T> Task<T> {
+    /// Waits until it has ended by itself.
+    pub(super) async fn ended(&mut self) {
+        // Why it ended does not matter: the connection is gone in any case.
+        let _ = (&mut self.0).await;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        !self.0.is_finished()
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Keeps `line` connected until the task is dropped.
+///
+/// `crew` starts the tasks that work with one client. They are there before it connects, so that they
+/// miss nothing, and end with it.
+pub(super) fn keep(line: Arc<Line>, crew: impl Fn(&Client) -> Vec<Task> + Send + 'static) -> Task {
+    Task::spawn(async move {
+        let mut pause = PAUSES[0];
+        loop {
+            let (client, started) = (line.client(), now());
+            let hands = crew(&client);
+            let mut connection = Task(client.connect());
+            let given_up = tokio::select! {
+                () = connection.ended() => false,
+                () = line.resets.notified() => true,
+            };
+            // The sockets close with the task that owned them.
+            drop((connection, hands));
+            line.replace_client();
+            if given_up || now() - started > LIFE {
+                pause = PAUSES[0];
+            }
+            tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64())).await;
+            pause = (2 * pause).min(PAUSES[1]);
+        }
+    })
+}

@@ -1,0 +1,80 @@
+//! The names of a key in Redis, and the cluster slot they share.
+
+use bytes::Bytes;
+
+use crate::words::key::{Key, escaped_prefix};
+
+/// Every name starts with the application's prefix; two prefixes never see each other's entries.
+#[derive(Clone, Debug)]
+pub(super) struct Keyspace {
+    prefix: String,
+}
+
+impl Keyspace {
+    pub(super) fn new(prefix: &str) -> Self {
+        Self {
+            prefix: escaped_prefix(prefix),
+        }
+    }
+
+    /// Holds the owner's token while a flight is in progress.
+    pub(super) fn lock(&self, key: &Key) -> Bytes {
+        self.name("lock", key).into()
+    }
+
+    /// Holds the envelope of the last flight.
+    pub(super) fn state(&self, key: &Key) -> Bytes {
+        self.name("state", key).into()
+    }
+
+    /// The channel on which the end of a flight is told.
+    pub(super) fn channel(&self, key: &Key) -> String {
+        self.name("notify", key)
+    }
+
+    fn name(&self, what: &str, key: &Key) -> String {
+        format!("{}:{what}:{{{}}}", self.prefix, key.tag())
+    }
+}
+
+/// The cluster slot of everything that belongs to `key`: the tag between the braces decides alone.
+pub(super) fn slot_of(key: &Key) -> u16 {
+    fred::util::redis_keyslot(key.tag().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        Key::new("shop::get_order", &[&"a{b}c", &42])
+    }
+
+    #[test]
+    fn the_three_names_are_readable() {
+        let names = Keyspace::new("coalesce");
+        let tag = "{shop::get_order:a%7Bb%7Dc:42}";
+        assert_eq!(names.lock(&key()), format!("coalesce:lock:{tag}"));
+        assert_eq!(names.state(&key()), format!("coalesce:state:{tag}"));
+        assert_eq!(names.channel(&key()), format!("coalesce:notify:{tag}"));
+    }
+
+    #[test]
+    fn the_three_names_share_the_slot_of_their_tag() {
+        let names = Keyspace::new("{shop}:");
+        for name in [
+            names.lock(&key()),
+            names.state(&key()),
+            names.channel(&key()).into(),
+        ] {
+            assert_eq!(fred::util::redis_keyslot(&name), slot_of(&key()));
+        }
+    }
+
+    #[test]
+    fn two_prefixes_never_give_one_name() {
+        let names = |prefix| Keyspace::new(prefix).lock(&key());
+        assert_ne!(names("a"), names("a:lock"));
+        assert_ne!(names("a:"), names("a%3A"));
+    }
+}

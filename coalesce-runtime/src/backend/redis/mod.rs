@@ -1,0 +1,361 @@
+//! The Redis coordinator: locks, states and messages of every key, kept by a Redis that may be in trouble.
+//!
+//! ```text
+//! settings, connect   what the application says, and its URL taken apart
+//! profile             the client's settings, each chosen by a measured failure
+//! keyspace, script    names, and questions as runs of the scripts in `scripts/`
+//! replies, fault      what comes back, as answers or as reasons why there is none
+//! client, keeper      one line: few commands with limits; its connections, made again and again
+//! probe, breaker      a dead connection is noticed; nobody waits for it twice
+//! registry, subscri…  who listens to what, and the conversation with the server about it
+//! ```
+//!
+//! There are three lines, because whatever is slow or paused on one connection blocks all behind it:
+//! one that only reads, one for scripts, one that only listens. No type of the client leaves this module.
+
+mod breaker;
+mod client;
+mod clock;
+mod connect;
+mod fault;
+mod health;
+mod keeper;
+mod keyspace;
+mod probe;
+mod profile;
+mod registry;
+mod replies;
+mod script;
+mod settings;
+mod subscriber;
+mod subscribing;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fred::clients::Client;
+use fred::interfaces::ClientLike as _;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use self::client::Line;
+use self::clock::Clock;
+use self::connect::Address;
+use self::health::Vitals;
+use self::keeper::{Task, keep};
+use self::keyspace::Keyspace;
+use self::probe::{Probe, Where};
+use self::profile::Profile;
+use self::replies::Said;
+use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
+use self::subscriber::Subscriber;
+use crate::engine::ask::{
+    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+};
+use crate::format::envelope::{Envelope, Unreadable};
+use crate::ports::coordinator::{Coordinator, Listener, Reply};
+use crate::words::clock::ServerClock;
+use crate::words::fault::Fault;
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+pub use self::connect::UrlProblem;
+pub use self::health::RedisHealth;
+pub use self::settings::RedisSettings;
+
+/// How long a start waits for the first connections before it goes on without them.
+const FIRST_CONNECTION: Duration = Duration::from_secs(1);
+
+/// Locks renewed by one run of the script: it must not keep the server from others.
+const RENEWED_AT_ONCE: usize = 100;
+
+/// Events a line keeps for those who are slow to take them, and messages on the line that listens.
+const ROOM: [usize; 2] = [32, 1_024];
+
+/// A coordinator that keeps locks and states in Redis. Cheap to clone.
+///
+/// Reading is one `GET`, every other question one script, each within the deadline. When Redis does
+/// not answer, questions end in a [`Fault`], soon in [`Fault::Paused`] at once, and connections are
+/// made again in the background until it does.
+#[derive(Clone)]
+pub struct RedisCoordinator(Arc<Inner>);
+
+struct Inner {
+    shared: Arc<Shared>,
+    subscriber: Arc<Subscriber>,
+    /// Dropping them drops the connections.
+    keepers: Mutex<Vec<Task>>,
+}
+
+/// What a question needs to be asked to its end, whoever asked it.
+struct Shared {
+    names: Keyspace,
+    clock: Arc<Clock>,
+    vitals: Arc<Vitals>,
+    reads: Arc<Line>,
+    scripts: Arc<Line>,
+}
+
+impl RedisCoordinator {
+    /// Connects, or starts to: it returns after a second at most, connected or not, and goes on trying.
+    ///
+    /// # Errors
+    ///
+    /// Only when the URL is not one. A Redis that is not there is a [`Fault`] of each question.
+    pub async fn connect(settings: RedisSettings) -> Result<Self, UrlProblem> {
+        let profile = Profile::new(Address::parse(&settings.url)?, settings.deadline)?;
+        let coordinator = Self(Arc::new(Inner::start(&profile, &settings)));
+        // Time is up: degraded, and joining when Redis appears.
+        let _ = timeout(FIRST_CONNECTION, coordinator.ready()).await;
+        Ok(coordinator)
+    }
+
+    /// How it is. Costs no round trip.
+    pub fn health(&self) -> RedisHealth {
+        let (shared, subscriber) = (&self.0.shared, &self.0.subscriber);
+        let lines = [&shared.reads, &shared.scripts];
+        RedisHealth {
+            connected: lines.iter().all(|line| line.is_connected()),
+            subscribed: subscriber.is_sound(),
+            paused: lines.iter().any(|line| line.breaker.is_open()),
+            last_fault: shared.vitals.last_fault(),
+            misrouted: shared.vitals.misrouted(),
+        }
+    }
+
+    async fn ready(&self) {
+        loop {
+            let health = self.health();
+            if health.connected && health.subscribed && self.0.shared.clock.known().is_some() {
+                return;
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    fn ask<A: Send + 'static>(
+        &self,
+        script: &'static Script,
+        call: Call,
+        decode: impl FnOnce(Said) -> Result<A, Fault> + Send + 'static,
+    ) -> Reply<'static, A> {
+        let shared = Arc::clone(&self.0.shared);
+        Box::pin(async move { answer_of(shared.start(script, call, decode)).await })
+    }
+}
+
+impl Inner {
+    fn start(profile: &Profile, settings: &RedisSettings) -> Self {
+        let (clock, vitals) = (Arc::<Clock>::default(), Arc::<Vitals>::default());
+        let [room, messages] = ROOM;
+        let line = |room| Arc::new(Line::new(profile.clone(), Arc::clone(&vitals), room));
+        let (reads, scripts) = (line(room), line(room));
+        let subscriber = Arc::new(Subscriber::new(line(messages), settings.linger));
+        let keepers = vec![
+            keep_up(&reads, Where::Anywhere, Some(Arc::clone(&clock)), |_| {
+                Vec::new()
+            }),
+            keep_up(&scripts, Where::Anywhere, None, |_| Vec::new()),
+            keep_up(&subscriber.line, Where::Subscriptions, None, {
+                let subscriber = Arc::clone(&subscriber);
+                move |client| subscriber.man(client)
+            }),
+        ];
+        Self {
+            shared: Arc::new(Shared {
+                names: Keyspace::new(&settings.prefix),
+                clock,
+                vitals,
+                reads,
+                scripts,
+            }),
+            subscriber,
+            keepers: Mutex::new(keepers),
+        }
+    }
+
+    async fn close(&self) {
+        let lines = [
+            &self.shared.reads,
+            &self.shared.scripts,
+            &self.subscriber.line,
+        ];
+        for line in lines {
+            // A server that does not answer even that loses its connection below.
+            let _ = line.client().quit().await;
+        }
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.clear();
+    }
+}
+
+/// Keeps a line connected and probed, with more tasks for each of its clients.
+fn keep_up(
+    line: &Arc<Line>,
+    place: Where,
+    clock: Option<Arc<Clock>>,
+    crew: impl Fn(&Client) -> Vec<Task> + Send + 'static,
+) -> Task {
+    let probed = Arc::clone(line);
+    keep(Arc::clone(line), move |client| {
+        let mut tasks = crew(client);
+        let line = Arc::clone(&probed);
+        tasks.push(Probe::new(line, client.clone(), place, clock.clone()).spawn());
+        tasks
+    })
+}
+
+impl Shared {
+    /// Runs a script in a task of its own: the question is asked to its end, whether or not somebody
+    /// still waits for the answer.
+    fn start<A: Send + 'static>(
+        self: &Arc<Self>,
+        script: &'static Script,
+        call: Call,
+        decode: impl FnOnce(Said) -> Result<A, Fault> + Send + 'static,
+    ) -> JoinHandle<Result<A, Fault>> {
+        let shared = Arc::clone(self);
+        tokio::spawn(async move { shared.run(script, call).await.and_then(decode) })
+    }
+
+    async fn run(&self, script: &Script, call: Call) -> Result<Said, Fault> {
+        let (said, sent) = self.scripts.run(script, call).await?;
+        self.clock.refine(said.at, sent);
+        Ok(said)
+    }
+
+    async fn read(&self, key: &Key) -> Result<Option<Bytes>, Fault> {
+        if self.clock.known().is_none() {
+            // What is read now could not be judged: its age is the server's business.
+            let (time, sent) = self.reads.time(&self.reads.client()).await?;
+            self.clock.refine(time, sent);
+        }
+        let client = self.reads.client();
+        let state = self.reads.get(self.names.state(key)).await?;
+        match state {
+            Some(bytes) if is_of_another(key, &bytes) => self.look_again(key, bytes, &client).await,
+            state => Ok(state),
+        }
+    }
+
+    /// Another key's envelope: either the reply was another's, or the state itself is wrong. The other
+    /// line tells which, so that a wrong state is a miss like any other and not an endless reconnect.
+    async fn look_again(
+        &self,
+        key: &Key,
+        first: Bytes,
+        client: &Client,
+    ) -> Result<Option<Bytes>, Fault> {
+        let second = self.scripts.get(self.names.state(key)).await;
+        if second == Ok(Some(first)) {
+            return second;
+        }
+        self.reads.distrust(client);
+        self.vitals.note_fault(Fault::Garbled);
+        Err(Fault::Garbled)
+    }
+
+    /// One run for many locks; in a cluster one for each, since a run reaches one slot.
+    fn renewals(&self, asks: &[RenewAsk]) -> Vec<(Call, usize)> {
+        let at_once = if self.scripts.profile.is_clustered() {
+            1
+        } else {
+            RENEWED_AT_ONCE
+        };
+        let runs = asks.chunks(at_once);
+        runs.map(|run| (self.names.renew(run), run.len())).collect()
+    }
+}
+
+/// What a started question came to. It is lost only when the runtime goes away.
+async fn answer_of<A>(asked: JoinHandle<Result<A, Fault>>) -> Result<A, Fault> {
+    asked.await.unwrap_or(Err(Fault::Disconnected))
+}
+
+fn is_of_another(key: &Key, state: &Bytes) -> bool {
+    Envelope::decode(key, state) == Err(Unreadable::OtherKey)
+}
+
+impl Coordinator for RedisCoordinator {
+    fn kind(&self) -> &'static str {
+        "redis"
+    }
+
+    fn clock(&self) -> ServerClock {
+        self.0.shared.clock.best()
+    }
+
+    fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
+        // Not in a task of its own: a GET that nobody waits for any more changes nothing.
+        Box::pin(self.0.shared.read(key))
+    }
+
+    fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
+        let call = self.0.shared.names.begin(key, ask);
+        self.ask(&BEGIN, call, Said::begin)
+    }
+
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+        Box::pin(async move {
+            let shared = &self.0.shared;
+            let started = shared
+                .renewals(asks)
+                .into_iter()
+                .map(|(call, asked)| shared.start(&RENEW, call, move |said| said.renew(asked)));
+            let runs: Vec<_> = started.collect();
+            let mut answers = Vec::with_capacity(asks.len());
+            for run in runs {
+                answers.extend(answer_of(run).await?);
+            }
+            Ok(answers)
+        })
+    }
+
+    fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
+        let call = self.0.shared.names.finish(key, ask);
+        self.ask(&FINISH, call, Said::finish)
+    }
+
+    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
+        let call = self.0.shared.names.abandon(key, token);
+        self.ask(&ABANDON, call, Said::yes_or_no)
+    }
+
+    fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
+        let call = self.0.shared.names.replace(key, ask);
+        self.ask(&REPLACE, call, Said::yes_or_no)
+    }
+
+    fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
+        Box::pin(async move {
+            let name = self.0.shared.names.channel(key);
+            self.0.subscriber.listen(&name, key).await
+        })
+    }
+
+    fn listening(&self, key: &Key) -> Option<Listener> {
+        let name = self.0.shared.names.channel(key);
+        self.0.subscriber.listening(&name)
+    }
+
+    fn subscriptions(&self) -> usize {
+        self.0.subscriber.len()
+    }
+
+    fn close(&self) -> Reply<'_, ()> {
+        Box::pin(async move {
+            self.0.close().await;
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for RedisCoordinator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisCoordinator")
+            .field("health", &self.health())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! The probe: notices a connection that is open and dead, which nothing else does under load.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fred::clients::Client;
+use fred::interfaces::{ClientLike as _, EventInterface as _};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::client::{Line, slot_of_subscriptions};
+use super::clock::Clock;
+use super::keeper::Task;
+use crate::words::fault::Fault;
+
+/// How often a line is tried.
+const BEAT: Duration = Duration::from_millis(250);
+
+/// This many unanswered beats in a row mean that nobody is there.
+const MISSES: u8 = 2;
+
+/// The clock is asked for again after this many beats: drift and a clock that was set are noticed
+/// in a process that only ever reads.
+const CLOCK_BEATS: u32 = 40;
+
+/// Which node of a cluster is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// Each in turn, by chance.
+    Anywhere,
+    /// The one with the subscriptions.
+    Subscriptions,
+}
+
+/// Tries one client for as long as it lives.
+pub(super) struct Probe {
+    line: Arc<Line>,
+    client: Client,
+    place: Where,
+    clock: Option<Arc<Clock>>,
+    misses: u8,
+    /// Whether the last beat was answered.
+    up: bool,
+    beats_to_clock: u32,
+    refreshing: Option<Task>,
+}
+
+impl Probe {
+    /// A probe that also keeps `clock` right, when one is given.
+    pub(super) fn new(
+        line: Arc<Line>,
+        client: Client,
+        place: Where,
+        clock: Option<Arc<Clock>>,
+    ) -> Self {
+        Self {
+            line,
+            client,
+            place,
+            clock,
+            misses: 0,
+            up: false,
+            beats_to_clock: 0,
+            refreshing: None,
+        }
+    }
+
+    /// Starts it.
+    pub(super) fn spawn(mut self) -> Task {
+        let mut arrivals = self.client.reconnect_rx();
+        let mut beats = interval(BEAT);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Task::spawn(async move {
+            let mut slot = self.next_slot();
+            loop {
+                // A new connection is tried at once: what comes back with it should not wait for a beat.
+                let arrived = tokio::select! {
+                    _ = beats.tick() => false,
+                    Ok(_) = arrivals.recv() => true,
+                };
+                self.up &= !arrived;
+                let answer = self.line.ping(&self.client, slot, arrived).await;
+                self.judge(answer).await;
+                if self.misses == 0 {
+                    slot = self.next_slot();
+                }
+            }
+        })
+    }
+
+    async fn judge(&mut self, answer: Result<(), Fault>) {
+        match answer {
+            // A server that does not let us PING is there all the same.
+            Ok(()) | Err(Fault::Refused) => self.answered().await,
+            Err(Fault::Timeout) => self.missed(),
+            Err(Fault::Garbled) => self.line.distrust(&self.client),
+            // The client knows that it is not connected, and is at it.
+            Err(_) => self.miss_nothing(false),
+        }
+    }
+
+    async fn answered(&mut self) {
+        let arrived = !self.up;
+        self.miss_nothing(true);
+        if arrived {
+            self.line.breaker.close();
+            self.beats_to_clock = 0;
+        }
+        self.look_at_clock(arrived).await;
+    }
+
+    fn missed(&mut self) {
+        self.up = false;
+        self.misses += 1;
+        if self.misses >= MISSES {
+            self.misses = 0;
+            self.give_up();
+        }
+    }
+
+    fn miss_nothing(&mut self, up: bool) {
+        self.up = up;
+        self.misses = 0;
+    }
+
+    fn give_up(&mut self) {
+        if !self.line.profile.is_clustered() {
+            self.line.reset(&self.client);
+        } else if !self.refreshing.as_ref().is_some_and(Task::is_running) {
+            // The other nodes' connections are fine; only who serves what may have changed.
+            let client = self.client.clone();
+            self.refreshing = Some(Task::spawn(async move {
+                // A refresh that fails is followed by the next misses.
+                let _ = client.force_reconnection().await;
+            }));
+        }
+    }
+
+    async fn look_at_clock(&mut self, arrived: bool) {
+        let Some(clock) = &self.clock else { return };
+        if let Some(left) = self.beats_to_clock.checked_sub(1) {
+            self.beats_to_clock = left;
+        } else if let Ok((time, sent)) = self.line.time(&self.client).await {
+            self.beats_to_clock = CLOCK_BEATS;
+            if arrived {
+                clock.relearn(time, sent);
+            } else {
+                clock.refine(time, sent);
+            }
+        }
+    }
+
+    /// The node of the next beat. One that missed a beat is tried again instead.
+    fn next_slot(&self) -> u16 {
+        match self.place {
+            Where::Anywhere => fastrand::u16(..16_384),
+            Where::Subscriptions => slot_of_subscriptions(&self.client),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The client's settings that survive faults, for each topology. Each was chosen by a measured failure.
+
+use std::time::Duration;
+
+use fred::clients::Client;
+use fred::types::RespVersion;
+use fred::types::config::{
+    ClusterDiscoveryPolicy, Config, ConnectionConfig, PerformanceConfig, ReconnectError,
+    ReconnectPolicy, Server, ServerConfig, TcpConfig, UnresponsiveConfig,
+};
+
+use super::connect::{Address, Topology, UrlProblem};
+
+/// Everything needed to make a client, any number of times. It knows the password, so it has no `Debug`.
+#[derive(Clone)]
+pub(super) struct Profile {
+    config: Config,
+    connection: ConnectionConfig,
+    deadline: Duration,
+}
+
+impl Profile {
+    pub(super) fn new(address: Address, deadline: Duration) -> Result<Self, UrlProblem> {
+        // A deadline of 0 would mean none to the client.
+        let deadline = deadline.max(Duration::from_millis(1));
+        Ok(Self {
+            connection: connection(&address.topology),
+            config: config(address)?,
+            deadline,
+        })
+    }
+
+    /// A client that has not connected yet, with room for this many events and messages.
+    pub(super) fn client(&self, room: usize) -> Client {
+        let performance = PerformanceConfig {
+            // For commands that come without options; ours never do, the client's own might.
+            default_command_timeout: self.deadline,
+            broadcast_channel_capacity: room,
+            ..PerformanceConfig::default()
+        };
+        Client::new(
+            self.config.clone(),
+            Some(performance),
+            Some(self.connection.clone()),
+            Some(reconnects()),
+        )
+    }
+
+    /// How long one question may take.
+    pub(super) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// How often one command may be written: a reply that was lost says nothing about its command, so
+    /// once. In a cluster twice, because being sent to another node costs one.
+    pub(super) fn attempts(&self) -> u32 {
+        self.connection.max_command_attempts
+    }
+
+    pub(super) fn is_clustered(&self) -> bool {
+        self.config.server.is_clustered()
+    }
+}
+
+fn config(address: Address) -> Result<Config, UrlProblem> {
+    let tls = address.tls;
+    let config = Config {
+        // A first connection that fails ends the client, and the keeper makes the next one.
+        fail_fast: true,
+        // A client of the older protocol cannot connect while the server's persistence is broken.
+        version: RespVersion::RESP3,
+        server: server(address.topology, address.nodes),
+        username: address.user,
+        password: address.password,
+        database: address.database,
+        ..Config::default()
+    };
+    if tls { secured(config) } else { Ok(config) }
+}
+
+#[cfg(feature = "tls")]
+fn secured(mut config: Config) -> Result<Config, UrlProblem> {
+    let connector = fred::types::config::TlsConnector::default_rustls()
+        .map_err(|_| UrlProblem::RootCertificates)?;
+    config.tls = Some(connector.into());
+    Ok(config)
+}
+
+#[cfg(not(feature = "tls"))]
+fn secured(_: Config) -> Result<Config, UrlProblem> {
+    Err(UrlProblem::TlsNotBuilt)
+}
+
+fn server(topology: Topology, nodes: Vec<(String, u16)>) -> ServerConfig {
+    let mut hosts: Vec<_> = nodes
+        .into_iter()
+        .map(|(host, port)| Server::new(host, port))
+        .collect();
+    match topology {
+        Topology::Single => ServerConfig::Centralized {
+            server: hosts.swap_remove(0),
+        },
+        Topology::Cluster => ServerConfig::Clustered {
+            hosts,
+            // The seeds may all be gone when the nodes they once named are still there.
+            policy: ClusterDiscoveryPolicy::UseCache,
+        },
+        Topology::Sentinel {
+            service,
+            user,
+            password,
+        } => ServerConfig::Sentinel {
+            hosts,
+            service_name: service,
+            username: user,
+            password,
+        },
+    }
+}
+
+/// Within one client; its first delay is short because most cuts are.
+fn reconnects() -> ReconnectPolicy {
+    let mut policy = ReconnectPolicy::new_exponential(0, 50, 1_000, 2);
+    policy.set_jitter(50);
+    policy
+}
+
+fn connection(topology: &Topology) -> ConnectionConfig {
+    let clustered = *topology == Topology::Cluster;
+    ConnectionConfig {
+        connection_timeout: Duration::from_millis(750),
+        internal_command_timeout: Duration::from_millis(750),
+        max_command_attempts: if clustered { 2 } else { 1 },
+        max_command_buffer_len: 10_000,
+        // A second net: under steady load it finds nothing, so the probe is the first.
+        unresponsive: UnresponsiveConfig {
+            max_timeout: Some(Duration::from_secs(2)),
+            interval: Duration::from_millis(500),
+        },
+        tcp: TcpConfig {
+            nodelay: Some(true),
+            ..TcpConfig::default()
+        },
+        reconnect_errors: reconnect_errors(topology),
+        ..ConnectionConfig::default()
+    }
+}
+
+/// Answers that mean "you are talking to the wrong server". At a plain address there is no other
+/// server, and closing the connection would only delay everybody who shares it.
+fn reconnect_errors(topology: &Topology) -> Vec<ReconnectError> {
+    match topology {
+        Topology::Single => Vec::new(),
+        Topology::Cluster | Topology::Sentinel { .. } => vec![
+            ReconnectError::ClusterDown,
+            ReconnectError::Loading,
+            ReconnectError::ReadOnly,
+            ReconnectError::NoReplicas,
+            ReconnectError::MasterDown,
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(url: &str) -> Result<Profile, UrlProblem> {
+        Profile::new(Address::parse(url)?, Duration::from_millis(250))
+    }
+
+    #[test]
+    fn a_command_is_written_once_and_in_a_cluster_twice() {
+        assert_eq!(profile("redis://h").map(|it| it.attempts()), Ok(1));
+        assert_eq!(profile("redis-cluster://h").map(|it| it.attempts()), Ok(2));
+    }
+
+    #[test]
+    fn a_deadline_is_never_none() {
+        let address = Address::parse("redis://h").unwrap();
+        let profile = Profile::new(address, Duration::ZERO);
+        assert!(profile.is_ok_and(|it| it.deadline() > Duration::ZERO));
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn tls_that_is_not_built_is_refused_and_the_feature_named() {
+        for url in ["rediss://h", "rediss-cluster://h"] {
+            let problem = profile(url).map(|_| ()).unwrap_err();
+            assert_eq!(problem, UrlProblem::TlsNotBuilt);
+            assert!(problem.to_string().contains("`tls`"));
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn tls_that_is_built_is_used() {
+        assert!(profile("rediss://h").is_ok_and(|it| it.config.tls.is_some()));
+        assert!(profile("redis://h").is_ok_and(|it| it.config.tls.is_none()));
+    }
+}

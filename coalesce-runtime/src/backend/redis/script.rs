@@ -1,0 +1,197 @@
+//! The scripts, and how each question becomes keys and arguments of one.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fred::util::sha1_hash;
+
+use super::keyspace::{Keyspace, slot_of};
+use crate::engine::ask::{BeginAsk, FinishAsk, RenewAsk, ReplaceAsk};
+use crate::format::message::Message;
+use crate::words::clock::{micros, millis_up};
+use crate::words::key::Key;
+use crate::words::token::Token;
+
+/// A script: a constant, known to the server by its digest once it has seen it.
+pub(super) struct Script {
+    source: &'static str,
+    sha: OnceLock<Bytes>,
+}
+
+macro_rules! script {
+    ($file:literal) => {
+        Script {
+            source: concat!(
+                include_str!("scripts/prelude.lua"),
+                include_str!(concat!("scripts/", $file))
+            ),
+            sha: OnceLock::new(),
+        }
+    };
+}
+
+pub(super) static BEGIN: Script = script!("begin.lua");
+pub(super) static RENEW: Script = script!("renew.lua");
+pub(super) static FINISH: Script = script!("finish.lua");
+pub(super) static ABANDON: Script = script!("abandon.lua");
+pub(super) static REPLACE: Script = script!("replace.lua");
+
+impl Script {
+    pub(super) fn sha(&self) -> Bytes {
+        self.sha
+            .get_or_init(|| sha1_hash(self.source).into())
+            .clone()
+    }
+
+    pub(super) fn source(&self) -> Bytes {
+        Bytes::from_static(self.source.as_bytes())
+    }
+}
+
+/// One run of a script: everything it is sent but the nonce, which is the first argument of each.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    /// Where in a cluster: all keys of one call share it.
+    pub(super) slot: u16,
+    pub(super) keys: Vec<Bytes>,
+    pub(super) args: Vec<Bytes>,
+}
+
+impl Keyspace {
+    pub(super) fn begin(&self, key: &Key, ask: &BeginAsk) -> Call {
+        let args = vec![
+            hex(ask.token),
+            at_least_one(ask.lease),
+            flag(ask.seen.is_some()),
+            copied(ask.seen.unwrap_or_default().as_bytes()),
+            ask.following.map(hex).unwrap_or_default(),
+        ];
+        self.lock_and_state(key, args)
+    }
+
+    /// One call for many locks. In a cluster: for locks of one slot.
+    pub(super) fn renew(&self, asks: &[RenewAsk]) -> Call {
+        let mut call = Call {
+            slot: asks.first().map_or(0, |ask| slot_of(&ask.key)),
+            keys: Vec::with_capacity(2 * asks.len()),
+            args: Vec::with_capacity(3 * asks.len()),
+        };
+        for ask in asks {
+            call.keys
+                .extend([self.lock(&ask.key), self.state(&ask.key)]);
+            let seen = copied(ask.seen.as_bytes());
+            call.args
+                .extend([hex(ask.token), seen, at_least_one(ask.lease)]);
+        }
+        call
+    }
+
+    pub(super) fn finish(&self, key: &Key, ask: &FinishAsk) -> Call {
+        let args = vec![
+            self.channel(key).into(),
+            hex(ask.envelope.token),
+            ask.envelope.encode(key),
+            number(micros(ask.ended_ago)),
+            at_least_one(ask.life),
+            copied(ask.seen.as_bytes()),
+            flag(ask.may_retake),
+            ask.spare_value
+                .map(|pause| number(micros(pause)))
+                .unwrap_or_default(),
+        ];
+        self.lock_and_state(key, args)
+    }
+
+    pub(super) fn abandon(&self, key: &Key, token: Token) -> Call {
+        Call {
+            slot: slot_of(key),
+            keys: vec![self.lock(key)],
+            args: vec![
+                self.channel(key).into(),
+                hex(token),
+                Message::encode_abandoned(key, token),
+            ],
+        }
+    }
+
+    pub(super) fn replace(&self, key: &Key, ask: &ReplaceAsk) -> Call {
+        let args = vec![
+            self.channel(key).into(),
+            ask.envelope.encode(key),
+            at_least_one(ask.life),
+        ];
+        self.lock_and_state(key, args)
+    }
+
+    fn lock_and_state(&self, key: &Key, args: Vec<Bytes>) -> Call {
+        Call {
+            slot: slot_of(key),
+            keys: vec![self.lock(key), self.state(key)],
+            args,
+        }
+    }
+}
+
+fn hex(token: Token) -> Bytes {
+    token.to_hex().into()
+}
+
+fn copied(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}
+
+fn flag(set: bool) -> Bytes {
+    Bytes::from_static(if set { b"1" } else { b"0" })
+}
+
+fn number(number: u64) -> Bytes {
+    number.to_string().into()
+}
+
+/// An expiry in milliseconds: Redis refuses 0.
+fn at_least_one(life: Duration) -> Bytes {
+    number(millis_up(life).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::envelope::Seen;
+
+    fn begin(lease: Duration, seen: Option<Seen>) -> Call {
+        let ask = BeginAsk {
+            token: Token::from_bytes([0xab; 16]),
+            lease,
+            seen,
+            following: None,
+        };
+        Keyspace::new("coalesce").begin(&Key::new("shop", &[&1]), &ask)
+    }
+
+    #[test]
+    fn a_lease_is_never_zero() {
+        assert_eq!(begin(Duration::ZERO, None).args[1], "1");
+        assert_eq!(begin(Duration::from_micros(1_001), None).args[1], "2");
+    }
+
+    #[test]
+    fn no_mark_and_the_mark_of_nothing_differ() {
+        let lease = Duration::from_secs(3);
+        assert_eq!(begin(lease, None).args[2..4], ["0", ""]);
+        assert_eq!(begin(lease, Some(Seen::NOTHING)).args[2..4], ["1", ""]);
+    }
+
+    /// "all keys in KEYS, user data only in ARGV and KEYS": a script that were put together from
+    /// values could be told what to do by them.
+    #[test]
+    fn every_script_is_a_constant_that_says_what_it_takes() {
+        for script in [&BEGIN, &RENEW, &FINISH, &ABANDON, &REPLACE] {
+            assert!(script.source.contains("\n-- KEYS  lock"));
+            assert!(script.source.contains("\n-- ARGV  nonce"));
+            // A shebang would make the server refuse the script when memory is full.
+            assert!(!script.source.starts_with("#!"));
+            assert_eq!(script.sha().len(), 40);
+        }
+    }
+}

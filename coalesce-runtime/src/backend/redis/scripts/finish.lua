@@ -1,0 +1,53 @@
+-- FINISH: store the outcome, delete the lock, publish; only while the lock holds the token. The twin of Cell::finish.
+--
+-- KEYS  lock, state
+-- ARGV  nonce, channel, token, envelope, microseconds since the body ended, life in ms, the mark at the election,
+--       '1' when a lock that is gone may be taken again, the first pause after a failed refresh in microseconds or ''
+-- Says  nonce, 'stored' | 'spared' | 'lost' | 'fenced' digits; and the time
+--
+-- The lock goes first: a full Redis refuses to grow, except to a script that has already removed something.
+-- PUBLISH comes last, so that its refusal loses nothing.
+
+local nonce, channel, token, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local ended_ago, life, mark, may_retake, first_pause = ARGV[5], ARGV[6], ARGV[7], ARGV[8] == '1', ARGV[9]
+
+-- Notes in a stored value that another refresh of it failed. SETRANGE keeps its expiry.
+local function note_failed_refresh(head)
+  if redis.call('STRLEN', KEYS[2]) < 68 then
+    return
+  end
+  local failed = string.byte(head, 7)
+  local first = tonumber(first_pause)
+  local pause = math.min(first * 2 ^ math.min(failed, 16), math.max(60000000, first))
+  redis.call('SETRANGE', KEYS[2], 6, string.char(math.min(failed + 1, 255)))
+  redis.call('SETRANGE', KEYS[2], 56, eight(now + pause))
+end
+
+local head = head_of(KEYS[2])
+if mark_of(head) == mark_of(envelope) then
+  return { nonce, 'stored', now }
+end
+local holder, fenced = holder_of(KEYS[1])
+local retakes = not holder and may_retake and mark_of(head) == mark
+if holder ~= token and not retakes then
+  return { nonce, 'lost', now }
+end
+
+local outcome = stamped(envelope, math.max(0, now - ended_ago))
+redis.call('DEL', KEYS[1])
+if fenced then
+  tell(channel, outcome, fenced)
+  return { nonce, 'fenced', fenced, now }
+end
+if first_pause ~= '' and status_of(envelope) == 'F' and status_of(head) == 'D' then
+  note_failed_refresh(head)
+  tell(channel, outcome)
+  return { nonce, 'spared', now }
+end
+-- Should the state be refused, those who listen get the outcome all the same.
+local stored = redis.pcall('SET', KEYS[2], outcome, 'PX', life)
+tell(channel, outcome)
+if stored.err then
+  return stored
+end
+return { nonce, 'stored', now }

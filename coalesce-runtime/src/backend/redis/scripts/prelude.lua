@@ -1,0 +1,54 @@
+-- What every script starts with: the server's time, the form of a lock, and those bytes of an envelope
+-- that are a script's business (format/envelope.rs; Lua counts from 1, so offset 3 is byte 4).
+--
+-- A lock is the 32 hexadecimal digits of its owner's token, and "!<microseconds>" behind them once it is fenced.
+
+local clock = redis.call('TIME')
+-- A double holds every microsecond exactly until the year 2255.
+local now = clock[1] * 1000000 + clock[2]
+
+-- Microseconds as the eight big-endian bytes of the formats.
+local function eight(micros)
+  return struct.pack('>I8', micros)
+end
+
+-- The first bytes of a state, token included; empty when there is none.
+local function head_of(state)
+  return redis.call('GETRANGE', state, 0, 39)
+end
+
+local function status_of(head)
+  return string.sub(head, 4, 4)
+end
+
+-- The mark by which a caller tells one state from another: whatever stands at the place of the token.
+local function mark_of(head)
+  return string.sub(head, 25, 40)
+end
+
+-- The holder of a lock, and the digits of the moment since which it is fenced. Neither when it is free.
+local function holder_of(lock)
+  local text = redis.call('GET', lock)
+  if not text then
+    return nil, nil
+  end
+  return string.sub(text, 1, 32), string.match(text, '^!(%d+)$', 33)
+end
+
+-- The same envelope, stamped with the moment its body ended.
+local function stamped(envelope, micros)
+  return string.sub(envelope, 1, 40) .. eight(micros) .. string.sub(envelope, 49)
+end
+
+-- Tells the listeners, with the whole outcome when it is small or will not be stored (format/message.rs).
+-- A refusal is not an error: what the script wrote is kept, and followers find it by polling.
+local function tell(channel, outcome, fenced)
+  local message
+  if fenced or #outcome <= 68 + 8192 then
+    message = 'O' .. eight(tonumber(fenced or 0)) .. outcome
+  else
+    message = 'P' .. eight(0) .. string.sub(outcome, 1, 68)
+  end
+  redis.pcall('PUBLISH', channel, message)
+end
+

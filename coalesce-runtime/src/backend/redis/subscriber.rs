@@ -1,0 +1,170 @@
+//! The subscriber: the process's ear, on a connection of its own on which only PING's reply matters.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fred::clients::Client;
+use fred::interfaces::EventInterface as _;
+use fred::types::{Message, Value};
+use tokio::sync::Notify;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout;
+
+use super::client::Line;
+use super::keeper::Task;
+use super::registry::{Ear, Heard, Registry};
+use super::subscribing::Conversation;
+use crate::ports::coordinator::{Interest, Listener};
+use crate::words::clock::{Instant, now};
+use crate::words::fault::Fault;
+use crate::words::key::Key;
+
+/// How long nothing is subscribed after a refusal, at first and at most: each trial costs a connection.
+const REFUSED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+
+/// Who listens to what.
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    pub(super) line: Arc<Line>,
+    pub(super) linger: Duration,
+    /// Rings when there is something to subscribe, or to forget sooner than was thought.
+    pub(super) bell: Notify,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) registry: Registry,
+    /// Whether what is confirmed is confirmed on the present connection.
+    pub(super) sound: bool,
+    pub(super) refused_until: Option<Instant>,
+    next_refusal: Duration,
+}
+
+impl Subscriber {
+    /// A subscriber whose channels stay for `linger` after their last listener.
+    pub(super) fn new(line: Arc<Line>, linger: Duration) -> Self {
+        Self {
+            line,
+            linger,
+            bell: Notify::new(),
+            state: Mutex::new(State {
+                registry: Registry::default(),
+                sound: false,
+                refused_until: None,
+                next_refusal: REFUSED[0],
+            }),
+        }
+    }
+
+    /// Starts the tasks that work with one client.
+    pub(super) fn man(self: &Arc<Self>, client: &Client) -> Vec<Task> {
+        let hearing = Arc::clone(self).hear(client.clone(), client.message_rx());
+        let conversation = Conversation::new(Arc::clone(self), client.clone());
+        vec![Task::spawn(hearing), conversation.spawn()]
+    }
+
+    /// A listener on a channel that is subscribed already and sound.
+    pub(super) fn listening(self: &Arc<Self>, name: &str) -> Option<Listener> {
+        if !self.line.is_connected() {
+            return None;
+        }
+        let mut state = self.state();
+        let ear = state.sound.then(|| state.registry.join_confirmed(name))??;
+        Some(self.listener(name, ear))
+    }
+
+    /// A listener on a channel; the answer comes when the server has confirmed the subscription.
+    pub(super) async fn listen(self: &Arc<Self>, name: &str, key: &Key) -> Result<Listener, Fault> {
+        if let Some(listener) = self.listening(name) {
+            return Ok(listener);
+        }
+        if !self.line.is_connected() {
+            return Err(Fault::Disconnected);
+        }
+        let (ear, confirmation) = {
+            let mut state = self.state();
+            if state.is_refused(now()) {
+                return Err(Fault::Refused);
+            }
+            state.registry.join(name, key)
+        };
+        let listener = self.listener(name, ear);
+        self.bell.notify_one();
+        match timeout(self.line.profile.deadline(), confirmation).await {
+            Ok(Ok(answer)) => answer.map(|()| listener),
+            Ok(Err(_)) => Err(Fault::Disconnected),
+            Err(_) => Err(Fault::Timeout),
+        }
+    }
+
+    fn listener(self: &Arc<Self>, name: &str, (number, notices): Ear) -> Listener {
+        let (subscriber, name) = (Arc::downgrade(self), name.to_owned());
+        let farewell = move || {
+            let subscriber = Weak::upgrade(&subscriber);
+            subscriber.inspect(|subscriber| subscriber.leave(&name, number));
+        };
+        Listener::new(notices, Interest::new(farewell))
+    }
+
+    fn leave(&self, name: &str, listener: u64) {
+        let sooner = self.state().registry.leave(name, listener, now());
+        if sooner {
+            self.bell.notify_one();
+        }
+    }
+
+    /// How many channels are subscribed or about to be.
+    pub(super) fn len(&self) -> usize {
+        self.state().registry.len()
+    }
+
+    /// Whether messages are heard.
+    pub(super) fn is_sound(&self) -> bool {
+        self.line.is_connected() && self.state().sound
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn hear(self: Arc<Self>, client: Client, mut messages: Receiver<Message>) {
+        loop {
+            match messages.recv().await {
+                Ok(message) => self.pass_on(&client, &message.channel, message.value),
+                Err(RecvError::Lagged(_)) => self.state().registry.tell_gap(),
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    fn pass_on(&self, client: &Client, channel: &str, payload: Value) {
+        let payload = match payload {
+            Value::Bytes(bytes) => bytes,
+            Value::String(text) => text.into_inner(),
+            _ => Bytes::new(),
+        };
+        if self.state().registry.hear(channel, &payload) == Heard::OtherKey {
+            self.line.distrust(client);
+        }
+    }
+}
+
+impl State {
+    /// Whether the server has refused a subscription a moment ago.
+    pub(super) fn is_refused(&self, now: Instant) -> bool {
+        self.refused_until.is_some_and(|until| now < until)
+    }
+
+    pub(super) fn note_refusal(&mut self, now: Instant) {
+        self.refused_until = Some(now + self.next_refusal);
+        self.next_refusal = (2 * self.next_refusal).min(REFUSED[1]);
+    }
+
+    pub(super) fn forget_refusal(&mut self) {
+        self.refused_until = None;
+        self.next_refusal = REFUSED[0];
+    }
+}

@@ -1,0 +1,209 @@
+//! Subscribing: the conversation with the server about channels, one sentence at a time.
+//!
+//! The client answers SUBSCRIBE before the server does, and takes the server's refusal for the reply to
+//! the next command. So a PING follows each sentence: its own answer confirms it, any other answer
+//! shows the refusal, and then the client is given up, since its replies are shifted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fred::clients::Client;
+use fred::interfaces::{ClientLike as _, EventInterface as _};
+use fred::types::ClusterStateChange;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{sleep, sleep_until};
+
+use super::client::slot_of_subscriptions;
+use super::keeper::Task;
+use super::subscriber::Subscriber;
+use crate::words::clock::{Instant, now};
+use crate::words::fault::Fault;
+
+/// Between two batches of UNSUBSCRIBE.
+const FAREWELLS: Duration = Duration::from_millis(100);
+
+/// How often to look whether a connection that is being made is there, should its event be missed.
+const ARRIVAL: Duration = Duration::from_millis(50);
+
+/// Channels in one command.
+const BATCH: usize = 500;
+
+/// What one client has to say about channels. Being one task, it never contradicts itself.
+pub(super) struct Conversation {
+    subscriber: Arc<Subscriber>,
+    client: Client,
+    /// Whether a connection is there on which nothing is subscribed yet.
+    arrived: bool,
+    last_farewell: Instant,
+}
+
+impl Conversation {
+    pub(super) fn new(subscriber: Arc<Subscriber>, client: Client) -> Self {
+        Self {
+            subscriber,
+            client,
+            arrived: false,
+            last_farewell: now(),
+        }
+    }
+
+    /// Starts it. It ends with its client.
+    pub(super) fn spawn(mut self) -> Task {
+        let mut arrivals = self.client.reconnect_rx();
+        let mut changes = self.client.cluster_change_rx();
+        self.lose();
+        Task::spawn(async move {
+            loop {
+                tokio::select! {
+                    arrival = arrivals.recv() => match arrival {
+                        Err(RecvError::Closed) => return,
+                        _ => self.arrived = true,
+                    },
+                    change = changes.recv() => self.arrived |= has_moved(change),
+                    () = self.subscriber.bell.notified() => {}
+                    () = until(self.next_alarm()) => {}
+                }
+                drain(&mut arrivals);
+                self.speak().await;
+            }
+        })
+    }
+
+    /// When there is something to do although nothing happens.
+    fn next_alarm(&self) -> Option<Instant> {
+        let state = self.subscriber.state();
+        if self.arrived {
+            return state.refused_until;
+        }
+        let farewell = state.registry.next_farewell(self.subscriber.linger)?;
+        state
+            .sound
+            .then(|| farewell.max(self.last_farewell + FAREWELLS))
+    }
+
+    async fn speak(&mut self) {
+        if self.subscriber.state().is_refused(now()) {
+            return;
+        }
+        if self.arrived {
+            self.subscribe_everything().await;
+        } else if self.subscriber.state().sound {
+            // A failure has been told to those who asked, and the client is given up.
+            let _ = self.subscribe_wanted().await;
+            self.unsubscribe_overdue().await;
+        }
+    }
+
+    async fn subscribe_everything(&mut self) {
+        self.lose();
+        self.connected().await;
+        let answer = self.subscribe_wanted().await;
+        if answer.is_ok() {
+            self.arrived = false;
+            let mut state = self.subscriber.state();
+            state.forget_refusal();
+            state.sound = true;
+            // Only now: who looks at the state again must not miss what comes while it looks.
+            state.registry.tell_gap();
+        }
+    }
+
+    async fn subscribe_wanted(&mut self) -> Result<(), Fault> {
+        let names = self.subscriber.state().registry.take_wanted();
+        let answer = self.say(&names, Sentence::Subscribe).await;
+        let mut state = self.subscriber.state();
+        state.registry.answer(&names, answer, now());
+        answer
+    }
+
+    async fn unsubscribe_overdue(&mut self) {
+        let due = self.next_alarm().is_some_and(|alarm| alarm <= now());
+        if !due {
+            return;
+        }
+        let linger = self.subscriber.linger;
+        let names = self.subscriber.state().registry.take_overdue(now(), linger);
+        self.last_farewell = now();
+        // Should it fail, the client is given up, and nobody asks for these channels again.
+        let _ = self.say(&names, Sentence::Unsubscribe).await;
+    }
+
+    /// Says one sentence and waits until the server has taken it in.
+    async fn say(&mut self, names: &[String], sentence: Sentence) -> Result<(), Fault> {
+        if names.is_empty() && !self.arrived {
+            return Ok(());
+        }
+        let line = &self.subscriber.line;
+        let mut answer = Ok(());
+        for batch in names.chunks(BATCH) {
+            answer = answer.and(match sentence {
+                Sentence::Subscribe => line.subscribe(&self.client, batch.to_vec()).await,
+                Sentence::Unsubscribe => line.unsubscribe(&self.client, batch.to_vec()).await,
+            });
+        }
+        let slot = slot_of_subscriptions(&self.client);
+        let answer = answer.and(line.ping(&self.client, slot, false).await);
+        answer.inspect_err(|fault| self.fail(*fault))
+    }
+
+    /// The connection is not to be trusted: a refusal may have shifted its replies, and what was
+    /// said without an answer may or may not have been heard.
+    fn fail(&self, fault: Fault) {
+        let line = &self.subscriber.line;
+        line.vitals.note_fault(fault);
+        let mut state = self.subscriber.state();
+        state.sound = false;
+        if fault == Fault::Refused {
+            state.note_refusal(now());
+        }
+        // A client that is not connected is at it by itself.
+        if line.is_connected() {
+            line.reset(&self.client);
+        }
+    }
+
+    /// Nothing is subscribed any more.
+    fn lose(&self) {
+        let mut state = self.subscriber.state();
+        state.sound = false;
+        state.registry.forget();
+    }
+
+    /// The event of a connection comes a little before the connection can be used.
+    async fn connected(&self) {
+        while !self.subscriber.line.is_connected() {
+            tokio::select! {
+                _ = self.client.wait_for_connect() => {}
+                () = sleep(ARRIVAL) => {}
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Sentence {
+    Subscribe,
+    Unsubscribe,
+}
+
+/// Whether the node with the subscriptions may be another one now.
+fn has_moved(change: Result<Vec<ClusterStateChange>, RecvError>) -> bool {
+    change.is_ok_and(|changes| {
+        changes
+            .iter()
+            .any(|change| *change != ClusterStateChange::Rebalance)
+    })
+}
+
+/// Several connections that arrived at once are one reason to subscribe.
+fn drain<T: Clone>(events: &mut Receiver<T>) {
+    while events.try_recv().is_ok() {}
+}
+
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,129 @@
+//! The ledger: what bodies did, written by them to a file outside Redis and read by the test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+/// One line of the ledger.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    run: String,
+    key: String,
+    at: u64,
+    starts: bool,
+}
+
+/// One execution of a body.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its name, unique among all pods.
+    pub name: String,
+    /// The key it was for.
+    pub key: String,
+    /// When it started, in microseconds since the Unix epoch.
+    pub started: u64,
+    /// When it ended, unless its process was killed before.
+    pub ended: Option<u64>,
+}
+
+/// A ledger, seen from the test.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the ledger");
+        let path = folder.path().join("ledger.jsonl");
+        File::create(&path).expect("a ledger");
+        Self {
+            path,
+            _folder: folder,
+        }
+    }
+}
+
+impl Ledger {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Every run, in the order of their starts.
+    pub fn runs(&self) -> Vec<Run> {
+        let text = std::fs::read_to_string(&self.path).expect("the ledger");
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Line>(line).expect("a line of the ledger"));
+        let mut runs = BTreeMap::new();
+        for line in lines {
+            if line.starts {
+                let run = Run {
+                    name: line.run.clone(),
+                    key: line.key,
+                    started: line.at,
+                    ended: None,
+                };
+                runs.insert(line.run, run);
+            } else if let Some(run) = runs.get_mut(&line.run) {
+                run.ended = Some(line.at);
+            }
+        }
+        let mut runs: Vec<_> = runs.into_values().collect();
+        runs.sort_by_key(|run| run.started);
+        runs
+    }
+
+    /// The most runs of one key that overlapped in time.
+    pub fn most_at_once(&self) -> usize {
+        let runs = self.runs();
+        let keys: BTreeSet<_> = runs.iter().map(|run| &run.key).collect();
+        let at = |key: &String, moment: u64| {
+            let overlaps = |run: &&Run| {
+                run.key == *key && run.started <= moment && run.ended.is_none_or(|end| moment < end)
+            };
+            runs.iter().filter(overlaps).count()
+        };
+        keys.into_iter()
+            .flat_map(|key| {
+                runs.iter()
+                    .filter(move |run| run.key == *key)
+                    .map(move |run| (key, run.started))
+            })
+            .map(|(key, moment)| at(key, moment))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Writes a line, from a pod. One `write` of an appending file is not torn.
+    pub fn write(path: &Path, run: &str, key: &str, starts: bool) {
+        let line = Line {
+            run: run.to_owned(),
+            key: key.to_owned(),
+            at: now_micros(),
+            starts,
+        };
+        let mut text = serde_json::to_string(&line).expect("a line of the ledger");
+        text.push('\n');
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(path)
+            .expect("the ledger");
+        file.write_all(text.as_bytes()).expect("room for a line");
+    }
+}
+
+/// Now, in microseconds since the Unix epoch: one machine's clock for all its processes.
+pub fn now_micros() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock behind 1970");
+    u64::try_from(since.as_micros()).expect("a clock before the year 586,000")
+}

@@ -1,0 +1,229 @@
+//! Pods: child processes that call annotated functions when told to.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::Ledger;
+use crate::server::{RedisServer, signal};
+
+/// Which annotated function a pod calls.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Site {
+    /// Retains nothing.
+    InFlight,
+    /// Retains nothing; followers of a failed flight elect once more.
+    Retry,
+    /// Fresh for a minute.
+    Fresh,
+    /// Fresh for a second, stale for a minute.
+    Stale,
+    /// Retains nothing, ceiling of 1,000 bytes, value of 5,000.
+    Oversized,
+    /// Pending 2 s, wait 5 s.
+    Short,
+}
+
+/// When a body fails.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Fails {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// When it is the first in the ledger.
+    First,
+}
+
+/// Calls to make at once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Burst {
+    /// The function.
+    pub site: Site,
+    /// Caller number n calls key n modulo their number.
+    pub keys: Vec<String>,
+    /// How many callers.
+    pub callers: usize,
+    /// How often each calls, back to back.
+    pub rounds: usize,
+    /// How long after one another callers start, in milliseconds.
+    pub gap_ms: u64,
+    /// When the first caller starts, in milliseconds.
+    pub delay_ms: u64,
+    /// How long the body takes.
+    pub body_ms: u64,
+    /// When the body fails.
+    pub fails: Fails,
+}
+
+impl Burst {
+    /// `callers` of one key at once, with a body of 100 ms that never fails.
+    pub fn of(site: Site, callers: usize) -> Self {
+        let keys = vec!["a".to_owned()];
+        Self {
+            site,
+            keys,
+            callers,
+            rounds: 1,
+            gap_ms: 0,
+            delay_ms: 0,
+            body_ms: 100,
+            fails: Fails::Never,
+        }
+    }
+}
+
+/// How one call was answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// The key it asked for.
+    pub key: String,
+    /// The key that the value says it is of.
+    pub of_key: Option<String>,
+    /// The run that made the value.
+    pub run: Option<String>,
+    /// The error's text.
+    pub error: Option<String>,
+    /// When it called, in microseconds since the Unix epoch.
+    pub arrived: u64,
+    /// When it was answered.
+    pub answered: u64,
+}
+
+/// What a pod says of itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PodState {
+    /// Local entries.
+    pub in_flight: usize,
+    /// Subscriptions, lingering ones included.
+    pub subscriptions: usize,
+    /// Takeovers counted.
+    pub takeovers: u64,
+    /// Calls that went past the coordinator.
+    pub bypassed: u64,
+    /// Questions to Redis without an answer.
+    pub faults: u64,
+    /// Values that could not be read.
+    pub undecodable: u64,
+}
+
+/// A question to a pod.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Make these calls and say how they were answered.
+    Burst(Burst),
+    /// Remove the stored value of `Site::Fresh`.
+    Invalidate {
+        /// Its key.
+        key: String,
+    },
+    /// Say how you are.
+    State,
+    /// Shut down in an orderly way.
+    ShutDown,
+}
+
+/// A running pod. Dropping it kills the process.
+#[derive(Debug)]
+pub struct Pod {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Pod {
+    /// Starts the pod `program` and waits until it is connected.
+    pub fn start(program: &str, url: &str, ledger: &Ledger, environment: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(program)
+            .arg(url)
+            .arg(ledger.path())
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a pod");
+        let input = child.stdin.take().expect("its input");
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let mut pod = Self {
+            child,
+            input,
+            output,
+        };
+        assert_eq!(pod.line(), "ready");
+        pod
+    }
+
+    /// Tells the pod to make calls; [`Pod::answers`] waits for them.
+    pub fn begin(&mut self, burst: &Burst) {
+        self.order(&Order::Burst(burst.clone()));
+    }
+
+    /// The answers of the burst begun last.
+    pub fn answers(&mut self) -> Vec<Answer> {
+        serde_json::from_str(&self.line()).expect("answers")
+    }
+
+    /// What the pod says of itself.
+    pub fn state(&mut self) -> PodState {
+        self.order(&Order::State);
+        serde_json::from_str(&self.line()).expect("a state")
+    }
+
+    /// Removes the stored value of a key of `Site::Fresh`.
+    pub fn invalidate(&mut self, key: &str) {
+        self.order(&Order::Invalidate {
+            key: key.to_owned(),
+        });
+        assert_eq!(self.line(), "invalidated");
+    }
+
+    /// Ends the pod in an orderly way.
+    pub fn shut_down(mut self) {
+        self.order(&Order::ShutDown);
+        assert_eq!(self.line(), "bye");
+    }
+
+    /// Its process id, which also starts the names of its runs.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it, as a machine that goes away does.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a process to kill");
+        self.child.wait().expect("its end");
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        signal(self.child.id(), name);
+    }
+
+    fn order(&mut self, order: &Order) {
+        let line = serde_json::to_string(order).expect("an order");
+        writeln!(self.input, "{line}").expect("a pod that listens");
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a line of the pod");
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Pod {
+    fn drop(&mut self) {
+        self.signal("CONT");
+        // Either may fail only because the process has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts `count` pods on one server.
+pub fn fleet(program: &str, count: usize, server: &RedisServer, ledger: &Ledger) -> Vec<Pod> {
+    (0..count)
+        .map(|_| Pod::start(program, &server.url(), ledger, &[]))
+        .collect()
+}
