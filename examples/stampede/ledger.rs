@@ -1,5 +1,6 @@
 //! The ledger: every start and end of a body, in one file that all pods append to, outside of the library.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -123,12 +124,10 @@ impl Reader {
 
     /// Bodies that started in `pod` and never ended.
     pub fn unfinished(&self, pod: usize) -> impl Iterator<Item = &Line> {
-        let ended = |start: &Line| {
-            let end = |line: &Line| line.what == What::End && line.stamp == start.stamp;
-            self.lines.iter().any(end)
-        };
+        let ends = self.lines.iter().filter(|line| line.what == What::End);
+        let ended: HashSet<&Stamp> = ends.map(|line| &line.stamp).collect();
         self.starts()
-            .filter(move |line| line.pod == pod && !ended(line))
+            .filter(move |line| line.pod == pod && !ended.contains(&line.stamp))
     }
 }
 

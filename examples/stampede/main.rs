@@ -69,9 +69,10 @@ async fn demo(options: Options) -> Result<ExitCode, Failure> {
 
 async fn play(options: Options) -> Result<ExitCode, Failure> {
     let directory = Directory::make()?;
-    let server = match options.memory {
-        true => None,
-        false => Server::find(directory.path()).await?,
+    let server = if options.memory {
+        None
+    } else {
+        Server::find(directory.path()).await?
     };
     show::say(&options, show::backend(&options, server.as_ref()));
     if options.kill && server.is_none() {

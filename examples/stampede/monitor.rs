@@ -107,10 +107,10 @@ impl Line {
     }
 
     async fn ask(&mut self, words: &[&str]) -> Result<(), Failure> {
-        let mut request = format!("*{}\r\n", words.len());
-        for word in words {
-            request.push_str(&format!("${}\r\n{word}\r\n", word.len()));
-        }
+        let words_of = words
+            .iter()
+            .map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        let request = format!("*{}\r\n{}", words.len(), words_of.collect::<String>());
         self.0.write_all(request.as_bytes()).await?;
         let answer = timeout(DEADLINE, self.line()).await??;
         match answer.strip_prefix('-') {

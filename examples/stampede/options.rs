@@ -8,6 +8,10 @@ use clap::Parser;
 /// private one for the time of the demo when `redis-server` or `valkey-server` is on the PATH.
 /// Without a Redis they are simulated in one process, on the embedded coordinator.
 #[derive(Clone, Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 #[command(name = "stampede", about)]
 pub struct Options {
     /// Processes of the service
@@ -15,7 +19,7 @@ pub struct Options {
     pub pods: u64,
 
     /// Callers in each of them
-    #[arg(long, default_value_t = 50, value_parser = positive(100_000))]
+    #[arg(long, default_value_t = 50, value_parser = positive(10_000))]
     pub callers: u64,
 
     /// Keys that the callers spread over

@@ -39,7 +39,7 @@ where
             let takeovers = shop.coalescer.counts().takeovers;
             // Nobody hears it when the parent is gone; then the pipe is closed, too.
             let _ = tell.send(Report::Idle { takeovers });
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = work => {}

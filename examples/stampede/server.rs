@@ -55,7 +55,7 @@ impl Server {
             // Somebody else may take the free port before the server does.
             for _ in 0..3 {
                 match start(program, directory).await? {
-                    Start::Runs(server) => return Ok(Some(server)),
+                    Start::Runs(server) => return Ok(Some(*server)),
                     Start::NoSuchProgram => break,
                     Start::Ended => {}
                 }
@@ -79,7 +79,7 @@ pub fn is_plain(url: &Url) -> bool {
 }
 
 enum Start {
-    Runs(Server),
+    Runs(Box<Server>),
     NoSuchProgram,
     Ended,
 }
@@ -117,7 +117,7 @@ async fn wait_for(mut server: Server) -> Result<Start, Failure> {
             return Ok(Start::Ended);
         }
         match Line::open(&server.url).await {
-            Ok(_) => return Ok(Start::Runs(server)),
+            Ok(_) => return Ok(Start::Runs(Box::new(server))),
             Err(error) if Instant::now() > patience => {
                 return Err(format!("{} does not answer: {error}", server.title).into());
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 use crate::figures::Figures;
 use crate::options::Options;
@@ -29,16 +30,15 @@ pub fn complain(line: impl Display) {
 
 /// The first line: who coordinates.
 pub fn backend(options: &Options, server: Option<&Server>) -> String {
-    let pods = options.pods;
+    let pods = counted(options.pods, "pod");
+    let reason = if options.memory {
+        "as asked for"
+    } else {
+        "no redis-server or valkey-server on the PATH, and no COALESCE_REDIS_URL"
+    };
     match server {
-        Some(server) => format!("Backend: {}; the {pods} pods are processes", server.title),
-        None if options.memory => format!(
-            "Backend: memory, as asked for; the {pods} pods are simulated in this one process"
-        ),
-        None => format!(
-            "Backend: memory (no redis-server or valkey-server on the PATH, and no \
-             COALESCE_REDIS_URL); the {pods} pods are simulated in this one process"
-        ),
+        Some(server) => format!("Backend: redis ({}); {pods}, each a process", server.title),
+        None => format!("Backend: memory ({reason}); {pods}, simulated in this one process"),
     }
 }
 
@@ -83,8 +83,16 @@ impl Drop for Progress {
 
 /// Both runs as one JSON object, alone on stdout.
 pub fn say_json(before: &Figures, after: &Figures) -> Result<(), Failure> {
-    let both = serde_json::json!({ "baseline": before, "coalesced": after });
-    writeln!(io::stdout(), "{both}")?;
+    #[derive(Serialize)]
+    struct Both<'a> {
+        baseline: &'a Figures,
+        coalesced: &'a Figures,
+    }
+    let both = Both {
+        baseline: before,
+        coalesced: after,
+    };
+    writeln!(io::stdout(), "{}", serde_json::to_string(&both)?)?;
     Ok(())
 }
 
@@ -143,11 +151,8 @@ fn title(options: &Options) -> String {
         body_ms,
         ..
     } = options;
-    let keys = if *keys == 1 {
-        "1 cold key".to_owned()
-    } else {
-        format!("{keys} cold keys")
-    };
+    let (pods, callers) = (counted(*pods, "pod"), counted(*callers, "caller"));
+    let keys = counted(*keys, "cold key");
     let twist = match (options.fail, options.kill) {
         (false, false) => "",
         (true, false) => " and fails",
@@ -155,9 +160,14 @@ fn title(options: &Options) -> String {
         (true, true) => " and fails, and the leading pod is killed half-way",
     };
     format!(
-        "{pods} pods × {callers} callers = {} calls at once for {keys}; the body takes {body_ms} ms{twist}",
+        "{pods} × {callers} = {} calls at once for {keys}; the body takes {body_ms} ms{twist}",
         options.all_callers()
     )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// What stands below the table.
