@@ -21,6 +21,7 @@ mod before {
             load(tenant, id, name).await
         }
         #[coalesce(entry = owned_entry)]
+        #[expect(unused_mut, reason = "an expectation is met where the body is")]
         async fn owned(self, id: u64) -> u64 {
             self.n + id
         }
@@ -121,6 +122,7 @@ mod after {
         ) -> Result<Order, Error> {
             Self::get_entry::<T, N>(tenant, id, name, f).call().await
         }
+        #[expect(unused_mut, reason = "an expectation is met where the body is")]
         /// The typed entry behind [`Self::owned`].
         #[must_use = "an entry does nothing until one of its methods is called"]
         fn owned_entry(self, id: u64) -> ::coalesce::Entry<'static, u64> {
@@ -148,6 +150,7 @@ mod after {
                     },
                 )
         }
+        #[allow(unused_mut, reason = "an expectation is met where the body is")]
         async fn owned(self, id: u64) -> u64 {
             Self::owned_entry(self, id).call().await
         }

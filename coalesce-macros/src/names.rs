@@ -71,9 +71,14 @@ pub(crate) fn nameless_argument(index: usize) -> Ident {
     format_ident!("__coalesce_argument_{index}")
 }
 
-/// What keeps clippy from saying that `_name` is used after all, where generated code uses it.
+/// What keeps clippy from saying that `_name` is used after all, or moved for nothing, where
+/// generated code does so.
 pub(crate) fn used_underscore(name: &Ident) -> Option<TokenStream> {
-    is_underscored(name).then(|| quote!(#[allow(clippy::used_underscore_binding)]))
+    is_underscored(name).then(|| {
+        quote! {
+            #[allow(clippy::no_effect_underscore_binding, clippy::used_underscore_binding)]
+        }
+    })
 }
 
 /// Whether a name says that it may be unused.

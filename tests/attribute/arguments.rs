@@ -40,6 +40,7 @@ async fn mutable(mut id: u64, mut extra: u64) -> u64 {
 }
 
 #[coalesce(skip(db, borrowed_list, names))]
+#[expect(clippy::too_many_arguments, reason = "one of every kind")]
 async fn borrowed<'a>(
     db: &'a Arc<Mutex<u64>>,
     text: &'a str,

@@ -33,7 +33,7 @@ impl std::error::Error for Failure {}
 #[coalesce]
 async fn collected(id: u64) -> Vec<u64> {
     if id == 0 {
-        return Default::default();
+        return vec![];
     }
     (0..id).collect()
 }
@@ -51,14 +51,13 @@ async fn statements_first(id: u64) -> u64 {
 #[coalesce]
 async fn loops(id: u64) -> u64 {
     let mut sum = 0;
-    'outer: for n in 0.. {
-        loop {
+    'outer: loop {
+        for n in 0.. {
             sum += n;
             yield_now().await;
             if n == id {
                 break 'outer;
             }
-            break;
         }
     }
     sum
@@ -152,10 +151,10 @@ async fn functions_made_by_macro_rules_work() {
 
 #[tokio::test]
 async fn futures_can_be_sent_and_stay_small() {
-    ready().await;
     const fn sent<T: Send>(future: T) -> T {
         future
     }
+    ready().await;
     let future = sent(collected(1));
     // The body is not in here: it lives in the flight.
     assert!(size_of_val(&future) < 4096, "{}", size_of_val(&future));

@@ -50,7 +50,7 @@ async fn entry_looks_stores_removes_and_refreshes() {
     assert_eq!(price_entry(1).peek().await, Ok(Some(100)));
     assert_eq!(price_entry(1).refresh().await, 101);
     assert_eq!(price(1).await, 101);
-    price_entry(1).put(&7).await.unwrap();
+    price_entry(1).put(7).await.unwrap();
     assert_eq!(price(1).await, 7);
     price_entry(1).invalidate().await.unwrap();
     assert_eq!(price(1).await, 102);

@@ -52,6 +52,7 @@ mod hostile {
 }
 
 #[::coalesce::coalesce]
+#[expect(clippy::too_many_arguments, reason = "every name that could clash")]
 async fn arguments(
     key: u64,
     call: u64,

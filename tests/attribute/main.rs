@@ -1,5 +1,10 @@
 //! The attribute end to end: functions that users write, called as users call them.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
 mod arguments;
 mod bodies;
 mod entries;
@@ -18,9 +23,7 @@ use coalesce::{Coalescer, Error, Headers};
 async fn ready() {
     let coalescer = Coalescer::builder().in_process().build().await;
     // All tests but one find it made already.
-    let _ = coalescer
-        .expect("every call site of this program is legal")
-        .make_default();
+    let _ = coalescer.unwrap().make_default();
 }
 
 /// The error of functions that return a `Result`.

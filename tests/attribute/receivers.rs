@@ -101,7 +101,7 @@ impl Shop {
         }
         let closure = |n: u64| self.tenant + n;
         let mut text = String::new();
-        write!(text, "{self} {:?} ", self.name).expect("a String takes everything");
+        write!(text, "{self} {:?} ", self.name).unwrap();
         let Self { tenant, .. } = self;
         let list = [
             tenant!(),

@@ -4,7 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    FnArg, Lifetime, PatType, Receiver, ReceiverKind, Signature, TypeReference, parse_quote,
+    Attribute, FnArg, Lifetime, Meta, PatType, Receiver, ReceiverKind, Signature, TypeReference,
+    parse_quote,
 };
 
 use super::{body, call, signature, site};
@@ -73,6 +74,21 @@ pub(crate) fn forward(model: &Model, name: &EntryName) -> TokenStream {
             }
         });
     quote!(#entry(#(#arguments),*).call().await)
+}
+
+/// The attributes of the annotated function, without its body.
+///
+/// A lint that is expected in the body is met in the entry's function. Here it may or may not be.
+pub(crate) fn forwarder_attrs(model: &Model) -> Vec<Attribute> {
+    let mut attrs = model.function.attrs.clone();
+    for attr in &mut attrs {
+        if let Meta::List(list) = &mut attr.meta
+            && list.path.is_ident("expect")
+        {
+            list.path = parse_quote!(allow);
+        }
+    }
+    attrs
 }
 
 fn docs(model: &Model, name: &EntryName) -> String {

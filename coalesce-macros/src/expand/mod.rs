@@ -9,6 +9,7 @@ mod site;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::{Attribute, Signature};
 
 use crate::analyze::{Form, Model};
 
@@ -30,16 +31,15 @@ use crate::analyze::{Form, Model};
 /// }
 /// ```
 pub(crate) fn expand(model: &Model) -> TokenStream {
-    match &model.entry {
-        Some(name) => {
-            let entry = entry::function(model, name);
-            let forward = entry::forward(model, name);
-            let sig = signature::of_forwarder(model);
-            let function = function(model, &sig, &forward);
-            quote!(#entry #function)
-        }
-        None => function(model, &signature::of_function(model), &run(model)),
-    }
+    let Some(name) = &model.entry else {
+        let sig = signature::of_function(model);
+        return function(model, &model.function.attrs, &sig, &run(model));
+    };
+    let entry = entry::function(model, name);
+    let attrs = entry::forwarder_attrs(model);
+    let sig = signature::of_forwarder(model);
+    let function = function(model, &attrs, &sig, &entry::forward(model, name));
+    quote!(#entry #function)
 }
 
 fn run(model: &Model) -> TokenStream {
@@ -54,9 +54,13 @@ fn run(model: &Model) -> TokenStream {
 }
 
 /// The annotated function around other statements.
-fn function(model: &Model, sig: &syn::Signature, statements: &TokenStream) -> TokenStream {
-    let function = &model.function;
-    let (attrs, vis, inner_attrs) = (&function.attrs, &function.vis, &function.inner_attrs);
+fn function(
+    model: &Model,
+    attrs: &[Attribute],
+    sig: &Signature,
+    statements: &TokenStream,
+) -> TokenStream {
+    let (vis, inner_attrs) = (&model.function.vis, &model.function.inner_attrs);
     let statements = match model.form {
         Form::Async => statements.clone(),
         // Nothing may happen before the first poll, so all of it moves into the future.

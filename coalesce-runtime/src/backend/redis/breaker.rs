@@ -31,9 +31,11 @@ impl Breaker {
         }
     }
 
-    /// The server is known to answer again.
-    pub(super) fn close(&self) {
-        self.state().close();
+    /// The server is there again, so the next question is the trial, without waiting for the pause.
+    ///
+    /// It is not closed yet: a server that answers PING may still keep scripts waiting.
+    pub(super) fn allow_trial(&self) {
+        self.state().allow_trial(now());
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -72,6 +74,10 @@ impl State {
     fn fault(&mut self, now: Instant) {
         self.faults = (self.faults + 1).min(TOLERATED);
         self.next_trial = Some(now + PAUSE);
+    }
+
+    fn allow_trial(&mut self, now: Instant) {
+        self.next_trial = Some(now);
     }
 
     fn close(&mut self) {
@@ -136,6 +142,15 @@ mod tests {
         let mut state = opened_at(start);
         assert_eq!(state.admit(start + PAUSE), Ok(()));
         assert_eq!(state.admit(start + 2 * PAUSE), Ok(()));
+    }
+
+    #[test]
+    fn a_server_that_is_back_is_tried_once_before_the_pause_is_over() {
+        let start = now();
+        let mut state = opened_at(start);
+        state.allow_trial(start + MS);
+        assert_eq!(state.admit(start + MS), Ok(()));
+        assert_eq!(state.admit(start + MS), Err(Fault::Paused));
     }
 
     #[test]

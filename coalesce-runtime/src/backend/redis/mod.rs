@@ -49,7 +49,7 @@ use self::keyspace::Keyspace;
 use self::probe::{Probe, Where};
 use self::profile::Profile;
 use self::replies::Said;
-use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
+use self::script::{ABANDON, BEGIN, Call, FINISH, LOOK, RENEW, REPLACE, Script};
 use self::subscriber::Subscriber;
 use crate::engine::ask::{
     BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
@@ -226,7 +226,7 @@ impl Shared {
         Ok(said)
     }
 
-    async fn read(&self, key: &Key) -> Result<Option<Bytes>, Fault> {
+    async fn read(self: &Arc<Self>, key: &Key) -> Result<Option<Bytes>, Fault> {
         if self.clock.known().is_none() {
             // What is read now could not be judged: its age is the server's business.
             let (time, sent) = self.reads.time(&self.reads.client()).await?;
@@ -240,21 +240,21 @@ impl Shared {
         }
     }
 
-    /// Another key's envelope: either the reply was another's, or the state itself is wrong. The other
-    /// line tells which, so that a wrong state is a miss like any other and not an endless reconnect.
+    /// Another key's envelope: either the reply was another's, or the state itself is wrong. A reply
+    /// that proves whose it is tells which, so that a wrong state is a miss like any other and not an
+    /// endless reconnect.
     async fn look_again(
-        &self,
+        self: &Arc<Self>,
         key: &Key,
         first: Bytes,
         client: &Client,
     ) -> Result<Option<Bytes>, Fault> {
-        let second = self.scripts.get(self.names.state(key)).await;
-        if second == Ok(Some(first)) {
-            return second;
+        let call = self.names.look(key);
+        let second = answer_of(self.start(&LOOK, call, Said::look)).await;
+        if second != Ok(Some(first)) {
+            self.reads.distrust(client);
         }
-        self.reads.distrust(client);
-        self.vitals.note_fault(Fault::Garbled);
-        Err(Fault::Garbled)
+        second
     }
 
     /// One run for many locks; in a cluster one for each, since a run reaches one slot.

@@ -102,7 +102,7 @@ impl Probe {
         let arrived = !self.up;
         self.miss_nothing(true);
         if arrived {
-            self.line.breaker.close();
+            self.line.breaker.allow_trial();
             self.beats_to_clock = 0;
         }
         self.look_at_clock(arrived).await;

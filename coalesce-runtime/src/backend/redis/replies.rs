@@ -93,6 +93,15 @@ impl Said {
         ])
     }
 
+    /// The answer to LOOK.
+    pub(super) fn look(self) -> Result<Option<Bytes>, Fault> {
+        if &*self.kind == b"state" {
+            let [state] = self.fields()?;
+            return Ok(Some(text(state).ok_or(Fault::Garbled)?));
+        }
+        self.word(&[(b"nothing", ())]).map(|()| None)
+    }
+
     /// The answer to ABANDON and to REPLACE.
     pub(super) fn yes_or_no(self) -> Result<bool, Fault> {
         self.word(&[(b"yes", true), (b"no", false)])
@@ -322,6 +331,14 @@ mod tests {
             said("fenced", [bulk("77")]).finish(),
             Ok(FinishAnswer::Fenced { at })
         );
+    }
+
+    #[test]
+    fn look_says_the_state_or_nothing() {
+        let state = Bytes::from_static(b"raw");
+        assert_eq!(said("state", [bulk("raw")]).look(), Ok(Some(state)));
+        assert_eq!(said("nothing", []).look(), Ok(None));
+        assert_eq!(said("lost", []).look(), Err(Fault::Garbled));
     }
 
     #[test]

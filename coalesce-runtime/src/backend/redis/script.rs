@@ -36,6 +36,7 @@ pub(super) static RENEW: Script = script!("renew.lua");
 pub(super) static FINISH: Script = script!("finish.lua");
 pub(super) static ABANDON: Script = script!("abandon.lua");
 pub(super) static REPLACE: Script = script!("replace.lua");
+pub(super) static LOOK: Script = script!("look.lua");
 
 impl Script {
     pub(super) fn sha(&self) -> Bytes {
@@ -124,6 +125,14 @@ impl Keyspace {
         self.lock_and_state(key, args)
     }
 
+    pub(super) fn look(&self, key: &Key) -> Call {
+        Call {
+            slot: slot_of(key),
+            keys: vec![self.state(key)],
+            args: Vec::new(),
+        }
+    }
+
     fn lock_and_state(&self, key: &Key, args: Vec<Bytes>) -> Call {
         Call {
             slot: slot_of(key),
@@ -186,8 +195,8 @@ mod tests {
     /// values could be told what to do by them.
     #[test]
     fn every_script_is_a_constant_that_says_what_it_takes() {
-        for script in [&BEGIN, &RENEW, &FINISH, &ABANDON, &REPLACE] {
-            assert!(script.source.contains("\n-- KEYS  lock"));
+        for script in [&BEGIN, &RENEW, &FINISH, &ABANDON, &REPLACE, &LOOK] {
+            assert!(script.source.contains("\n-- KEYS  "));
             assert!(script.source.contains("\n-- ARGV  nonce"));
             // A shebang would make the server refuse the script when memory is full.
             assert!(!script.source.starts_with("#!"));

@@ -81,13 +81,13 @@ impl Subscriber {
         if let Some(listener) = self.listening(name) {
             return Ok(listener);
         }
-        if !self.line.is_connected() {
-            return Err(Fault::Disconnected);
-        }
         let (ear, confirmation) = {
             let mut state = self.state();
             if state.is_refused(now()) {
                 return Err(Fault::Refused);
+            }
+            if !self.line.is_connected() {
+                return Err(Fault::Disconnected);
             }
             state.registry.join(name, key)
         };

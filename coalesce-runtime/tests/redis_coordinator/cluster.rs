@@ -1,0 +1,119 @@
+//! A small cluster: every question reaches the node of its key, and messages cross nodes.
+
+use coalesce_runtime::coordination::{
+    Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen, Status,
+};
+use coalesce_runtime::{RedisCoordinator, RedisSettings};
+
+use crate::server::{
+    LEAD, SECOND, Server, begin, envelope, eventually, finish, free_port, key, token,
+};
+
+const SLOTS: u32 = 16_384;
+
+/// Three nodes with a third of the slots each.
+fn cluster() -> Vec<Server> {
+    let nodes: Vec<_> = (0..3).map(|_| node()).collect();
+    for (number, node) in (0..).zip(&nodes) {
+        let (from, to) = (SLOTS * number / 3, SLOTS * (number + 1) / 3 - 1);
+        let range = [
+            "CLUSTER",
+            "ADDSLOTSRANGE",
+            &from.to_string(),
+            &to.to_string(),
+        ];
+        assert_eq!(node.ask(&range), "OK");
+        for (other, bus) in nodes.iter().map(|other| (other.port, other.bus())) {
+            let (port, bus) = (other.to_string(), bus.to_string());
+            node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+        }
+    }
+    for node in &nodes {
+        eventually("every node knows that the cluster is complete", || {
+            let info = node.ask(&["CLUSTER", "INFO"]);
+            info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
+        });
+    }
+    nodes
+}
+
+fn node() -> Server {
+    let bus = free_port().to_string();
+    let more = [
+        "--cluster-enabled",
+        "yes",
+        "--cluster-node-timeout",
+        "2000",
+        "--cluster-port",
+        &bus,
+    ];
+    Server::start_at(free_port(), &more)
+}
+
+async fn coordinator(nodes: &[Server]) -> RedisCoordinator {
+    let [seed, other, ..] = nodes else {
+        panic!("a cluster has nodes")
+    };
+    let url = format!(
+        "redis-cluster://127.0.0.1:{}?node=127.0.0.1:{}",
+        seed.port, other.port
+    );
+    let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
+        .await
+        .unwrap();
+    assert!(coordinator.health().connected, "{:?}", coordinator.health());
+    coordinator
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_question_reaches_the_node_of_its_key() {
+    let nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    let mut renewals = Vec::new();
+    for number in 0..60 {
+        let (key, token) = (key(number), token(1));
+        assert_eq!(coordinator.begin(&key, &begin(token)).await, Ok(LEAD));
+        renewals.push(RenewAsk {
+            key,
+            token,
+            seen: Seen::NOTHING,
+            lease: 30 * SECOND,
+        });
+    }
+    let renewed = coordinator.renew(&renewals).await;
+    assert_eq!(renewed, Ok(vec![RenewAnswer::Held; 60]));
+    for number in 0..60 {
+        let outcome = finish(envelope(Status::Done, token(1), b"v"));
+        let finished = coordinator.finish(&key(number), &outcome).await;
+        assert_eq!(finished, Ok(FinishAnswer::Stored));
+        assert!(coordinator.read(&key(number)).await.unwrap().is_some());
+    }
+    for node in &nodes {
+        assert!(node.ask(&["DBSIZE"]).parse::<u32>().unwrap() > 5);
+        assert_eq!(node.info("errorstats", "errorstat_MOVED:count"), 0);
+    }
+    assert_eq!(coordinator.health().last_fault, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_are_heard_whichever_node_they_come_from() {
+    let nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    for number in 0..20 {
+        let (key, token) = (key(number), token(1));
+        let mut listener = coordinator.listen(&key).await.unwrap();
+        coordinator.begin(&key, &begin(token)).await.unwrap();
+        coordinator.abandon(&key, token).await.unwrap();
+        let heard = tokio::time::timeout(5 * SECOND, listener.next())
+            .await
+            .unwrap();
+        assert_eq!(heard, Notice::Message(Message::Abandoned { token }));
+    }
+    coordinator.close().await.unwrap();
+    for node in &nodes {
+        eventually("no connection is left", || {
+            let clients = node.ask(&["CLIENT", "LIST", "TYPE", "normal"]);
+            clients.lines().count() == 1
+        });
+    }
+}

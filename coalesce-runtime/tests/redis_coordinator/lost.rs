@@ -1,0 +1,144 @@
+//! Lost bytes: replies that never come, or come to the wrong request. No value is ever another key's.
+
+use std::time::Instant;
+
+use coalesce_runtime::coordination::{
+    BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Notice, Status,
+};
+use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
+
+use crate::proxy::Proxy;
+use crate::server::{
+    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, state, token,
+};
+
+async fn behind(proxy: &Proxy) -> RedisCoordinator {
+    let url = format!("redis://127.0.0.1:{}", proxy.port);
+    let coordinator = RedisCoordinator::connect(RedisSettings::new(url)).await;
+    coordinator.unwrap()
+}
+
+/// A question whose answer was lost is asked again with the same token, and answered as if for the first time.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_answers_are_recognised_by_the_token() {
+    let server = Server::start();
+    let proxy = Proxy::before(server.port);
+    let coordinator = behind(&proxy).await;
+    let (key, token) = (key(1), token(1));
+    // Its script must be known: a lost NOSCRIPT is a question that was never asked.
+    let outcome = finish(envelope(Status::Done, token, b"v"));
+    coordinator
+        .begin(&crate::server::key(2), &begin(token))
+        .await
+        .unwrap();
+    coordinator
+        .finish(&crate::server::key(3), &outcome)
+        .await
+        .unwrap();
+
+    proxy.lose_replies(true);
+    let begun = coordinator.begin(&key, &begin(token)).await;
+    assert_eq!(begun, Err(Fault::Timeout));
+    proxy.lose_replies(false);
+    eventually("it was executed", || {
+        server.ask(&["EXISTS", &lock(1)]) == "1"
+    });
+    soon("it is told that it leads already", async || {
+        matches!(
+            coordinator.begin(&key, &begin(token)).await,
+            Ok(BeginAnswer::Lead { .. })
+        )
+    })
+    .await;
+
+    proxy.lose_replies(true);
+    assert!(coordinator.finish(&key, &outcome).await.is_err());
+    proxy.lose_replies(false);
+    eventually("it was executed", || {
+        server.ask(&["EXISTS", &state(1)]) == "1"
+    });
+    soon("it is told that it is stored", async || {
+        coordinator.finish(&key, &outcome).await == Ok(FinishAnswer::Stored)
+    })
+    .await;
+}
+
+/// The client matches replies to requests by their order alone: after a lost one, all are shifted.
+#[tokio::test(flavor = "multi_thread")]
+async fn shifted_replies_never_become_values_of_another_key() {
+    let server = Server::start();
+    let proxy = Proxy::before(server.port);
+    let coordinator = behind(&proxy).await;
+    for number in 0..50_u32 {
+        let outcome = envelope(Status::Done, token(1), &number.to_be_bytes());
+        coordinator
+            .begin(&key(number), &begin(token(1)))
+            .await
+            .unwrap();
+        coordinator
+            .finish(&key(number), &finish(outcome))
+            .await
+            .unwrap();
+    }
+    for round in 0..5 {
+        proxy.lose_replies(true);
+        let first = key(1);
+        let lost = tokio::join!(coordinator.read(&first), async {
+            coordinator.begin(&key(100 + round), &begin(token(2))).await
+        });
+        assert!(lost.0.is_err() && lost.1.is_err());
+        proxy.lose_replies(false);
+        let mut readers = tokio::task::JoinSet::new();
+        for number in 0..50_u32 {
+            let coordinator = coordinator.clone();
+            readers.spawn(async move {
+                for _ in 0..20 {
+                    if let Ok(Some(state)) = coordinator.read(&key(number)).await {
+                        let value = Envelope::decode(&key(number), &state).unwrap();
+                        assert_eq!(value.payload[..], number.to_be_bytes());
+                    }
+                    // A lock that is free is led; a reply that says otherwise is another request's.
+                    let free = key(1_000 + 100 * round + number);
+                    let begun = coordinator.begin(&free, &begin(token(3))).await;
+                    assert!(matches!(begun, Ok(LEAD) | Err(_)), "{begun:?}");
+                    tokio::time::sleep(5 * MS).await;
+                }
+            });
+        }
+        readers.join_all().await;
+        soon("it works again", async || {
+            matches!(coordinator.read(&key(1)).await, Ok(Some(_)))
+                && coordinator
+                    .begin(&key(100 + round), &begin(token(2)))
+                    .await
+                    .is_ok()
+        })
+        .await;
+    }
+}
+
+/// Nobody writes on the listening connection, so nobody but the probe can notice that it is dead.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listening_connection_that_became_a_black_hole_is_replaced() {
+    let server = Server::start();
+    let proxy = Proxy::before(server.port);
+    let coordinator = behind(&proxy).await;
+    let mut listener = coordinator.listen(&key(1)).await.unwrap();
+    let connections = proxy.connections();
+    proxy.swallow_present();
+    let swallowed = Instant::now();
+    let notice = tokio::time::timeout(10 * SECOND, listener.next()).await;
+    assert_eq!(notice.ok(), Some(Notice::Gap));
+    // Two beats and a new connection; the rest is for a busy machine.
+    assert!(
+        swallowed.elapsed() < 5 * SECOND,
+        "{:?}",
+        swallowed.elapsed()
+    );
+    soon("all lines are new", async || {
+        coordinator.read(&key(1)).await.is_ok()
+            && coordinator.begin(&key(1), &begin(token(1))).await.is_ok()
+    })
+    .await;
+    assert_eq!(proxy.connections() - connections, 3);
+}

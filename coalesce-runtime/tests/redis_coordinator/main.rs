@@ -1,0 +1,20 @@
+//! The Redis coordinator against real servers: what is specific to Redis, and what it does in trouble.
+//!
+//! Each test starts its own `redis-server` on a free loopback port.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
+mod cluster;
+mod listening;
+mod lost;
+mod oracle;
+mod proxy;
+mod reading;
+mod scripts;
+mod server;
+mod starting;
+mod trouble;

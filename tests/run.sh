@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Runs every test of the workspace and ends with a line `N passed, N failed`.
+#
+# Tests start Redis servers of their own on free ports, so the server program has to be there. Where
+# it is missing it is installed with the system's package manager; no service is left running.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Tests say themselves where they coordinate; a stranger's Redis must not decide what they see.
+unset COALESCE_REDIS_URL COALESCE_DISABLED
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif have sudo; then
+        sudo "$@"
+    else
+        echo "tests/run.sh: installing redis-server needs root, and there is no sudo" >&2
+        return 1
+    fi
+}
+
+# Debian's packages start what they install, unless this program answers 101.
+with_no_service_started() {
+    local policy=/usr/sbin/policy-rc.d result=0
+    if [ -e "$policy" ]; then
+        "$@"
+        return
+    fi
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod +x "$policy"
+    "$@" || result=$?
+    as_root rm -f "$policy"
+    return "$result"
+}
+
+install_with_apt() {
+    as_root apt-get update
+    with_no_service_started as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends redis-server
+}
+
+install_redis() {
+    echo "tests/run.sh: neither redis-server nor valkey-server is on the PATH; installing one"
+    if have apt-get; then
+        install_with_apt
+    elif have dnf; then
+        as_root dnf install -y redis || as_root dnf install -y valkey
+    elif have apk; then
+        as_root apk add --no-cache redis || as_root apk add --no-cache valkey
+    elif have brew; then
+        brew install redis
+    else
+        return 1
+    fi
+}
+
+have_redis() { have redis-server || have valkey-server; }
+
+if ! have_redis; then
+    install_redis || true
+    if ! have_redis; then
+        echo "tests/run.sh: no Redis server could be installed." >&2
+        echo "Install Redis 7 or Valkey so that redis-server or valkey-server is on the PATH, and run this again." >&2
+        exit 1
+    fi
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+result=0
+# Benchmarks are left out: they measure and prove nothing.
+cargo test --workspace --all-features --no-fail-fast --lib --bins --tests --examples 2>&1 |
+    tee "$log" || result=1
+cargo test --workspace --all-features --no-fail-fast --doc 2>&1 | tee -a "$log" || result=1
+
+awk '/^test result:/ {
+         for (i = 2; i <= NF; i++) {
+             if ($i == "passed;") passed += $(i - 1)
+             if ($i == "failed;") failed += $(i - 1)
+         }
+     }
+     END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+exit "$result"
