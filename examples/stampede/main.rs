@@ -93,9 +93,6 @@ async fn play(options: Options) -> Result<ExitCode, Failure> {
     let after = stage
         .run(true, &Progress::of(&stage.options, "with coalescing"))
         .await?;
-    if let Some(server) = stage.server {
-        server.stop().await;
-    }
     conclude(&stage.options, &before, &after)
 }
 

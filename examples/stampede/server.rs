@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use url::Url;
 
 use crate::monitor::Line;
@@ -18,11 +18,14 @@ const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 /// How long a private server may take to answer.
 const STARTED: Duration = Duration::from_secs(5);
 
+/// How long it may take to be gone.
+const STOPPED: Duration = Duration::from_secs(2);
+
 pub struct Server {
     pub url: Url,
     /// What it is, for people.
     pub title: String,
-    /// A private server; killed when dropped, whatever ends the demo.
+    /// A private server, which ends with this value.
     child: Option<Child>,
 }
 
@@ -63,12 +66,19 @@ impl Server {
         }
         Ok(None)
     }
+}
 
-    /// Stops a private server and waits until it has gone.
-    pub async fn stop(mut self) {
-        if let Some(child) = &mut self.child {
-            // It has gone already if this fails.
-            let _ = child.kill().await;
+impl Drop for Server {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else {
+            return;
+        };
+        // It has gone already if this fails.
+        let _ = child.start_kill();
+        // Nothing of the demo is left when the demo ends, whichever way it ends.
+        let patience = Instant::now() + STOPPED;
+        while matches!(child.try_wait(), Ok(None)) && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -93,7 +103,6 @@ async fn start(program: &str, directory: &Path) -> Result<Start, Failure> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .kill_on_drop(true)
         .spawn();
     let child = match spawned {
         Ok(child) => child,
