@@ -94,6 +94,8 @@ impl Conversation {
 
     async fn subscribe_everything(&mut self) {
         self.lose();
+        // The pause is over, and must not ring again.
+        self.subscriber.state().refused_until = None;
         self.connected().await;
         let answer = self.subscribe_wanted().await;
         if answer.is_ok() {
