@@ -25,6 +25,16 @@ use super::script::{Call, Script};
 use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
 
+/// Channels in one command.
+const CHANNELS_AT_ONCE: usize = 500;
+
+/// What can be said about channels.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sentence {
+    Subscribe,
+    Unsubscribe,
+}
+
 /// A line that is kept up. The client behind it is replaced when it cannot be trusted any more.
 pub(super) struct Line {
     pub(super) profile: Profile,
@@ -139,26 +149,35 @@ impl Line {
         Ok((time, sent))
     }
 
-    /// SUBSCRIBE. The client says "done" before the server has said anything.
-    pub(super) async fn subscribe(
+    /// SUBSCRIBE or UNSUBSCRIBE, and PING right behind it on the same connection. The answer is PING's.
+    ///
+    /// They leave in one pipeline: the server's refusal of the first is taken for the answer to PING, but
+    /// only when PING is on its way by then. Had it come earlier, nobody would have noticed it.
+    pub(super) async fn say(
         &self,
         client: &Client,
-        channels: Vec<String>,
+        sentence: Sentence,
+        channels: &[String],
     ) -> Result<(), Fault> {
-        let limited = client.with_options(&self.limits());
-        let sent = limited.subscribe(channels).await;
-        sent.map_err(|error| fault_of(&error))
-    }
-
-    /// UNSUBSCRIBE, of which "done" says as little.
-    pub(super) async fn unsubscribe(
-        &self,
-        client: &Client,
-        channels: Vec<String>,
-    ) -> Result<(), Fault> {
-        let limited = client.with_options(&self.limits());
-        let sent = limited.unsubscribe(channels).await;
-        sent.map_err(|error| fault_of(&error))
+        let (slot, message) = (slot_of_subscriptions(client), self.nonce());
+        let pipeline = client.pipeline().with_options(&self.limits());
+        let sent = async {
+            for batch in channels.chunks(CHANNELS_AT_ONCE) {
+                let batch = batch.to_vec();
+                match sentence {
+                    Sentence::Subscribe => pipeline.subscribe(batch).await?,
+                    Sentence::Unsubscribe => pipeline.unsubscribe(batch).await?,
+                }
+            }
+            let message = Value::Bytes(Bytes::copy_from_slice(message.as_bytes()));
+            let _: Value = pipeline
+                .custom(command("PING", slot), vec![message])
+                .await?;
+            pipeline.last().await
+        };
+        sent.await
+            .map_err(|error| fault_of(&error))
+            .and_then(|reply| replies::echo(reply, &message))
     }
 
     fn limits(&self) -> Options {
@@ -243,9 +262,13 @@ async fn ask(
     args: Vec<Bytes>,
     limits: Options,
 ) -> Result<Value, Error> {
-    let command = CustomCommand::new_static(name, ClusterHash::Custom(slot), false);
     let args = args.into_iter().map(Value::Bytes).collect();
-    client.with_options(&limits).custom(command, args).await
+    let limited = client.with_options(&limits);
+    limited.custom(command(name, slot), args).await
+}
+
+fn command(name: &'static str, slot: u16) -> CustomCommand {
+    CustomCommand::new_static(name, ClusterHash::Custom(slot), false)
 }
 
 /// What EVAL and EVALSHA take: the script, how many keys, the keys, the nonce, the other arguments.

@@ -15,8 +15,12 @@ use crate::words::fault::Fault;
 /// How often a line is tried.
 const BEAT: Duration = Duration::from_millis(250);
 
-/// This many unanswered beats in a row mean that nobody is there.
+/// This many unanswered beats in a row mean that the connection is dead.
 const MISSES: u8 = 2;
+
+/// A node of a cluster that misses this many keeps its connection no longer, though every other node's
+/// goes with it: looking at who serves what leaves a connection alone that only looks healthy.
+const LAST_MISSES: u8 = 24;
 
 /// Between two looks at who serves what in a cluster.
 const REFRESH_REST: Duration = Duration::from_secs(1);
@@ -113,10 +117,13 @@ impl Probe {
 
     fn missed(&mut self) {
         self.up = false;
-        self.misses += 1;
-        if self.misses >= MISSES {
+        self.misses = self.misses.saturating_add(1);
+        let patient = self.line.profile.is_clustered() && self.place == Where::Anywhere;
+        if self.misses >= if patient { LAST_MISSES } else { MISSES } {
             self.misses = 0;
-            self.give_up();
+            self.line.reset(&self.client);
+        } else if self.misses >= MISSES {
+            self.refresh();
         }
     }
 
@@ -125,19 +132,19 @@ impl Probe {
         self.misses = 0;
     }
 
-    fn give_up(&mut self) {
-        if !self.line.profile.is_clustered() {
-            self.line.reset(&self.client);
-        } else if !self.refreshing.as_ref().is_some_and(Task::is_running) {
-            // The other nodes' connections are fine; only who serves what may have changed.
-            let client = self.client.clone();
-            self.refreshing = Some(Task::spawn(async move {
-                // A refresh that fails is followed by the next misses.
-                let _ = client.force_reconnection().await;
-                // The client serves nobody while it looks, so it gets a rest from looking.
-                sleep(REFRESH_REST).await;
-            }));
+    /// One node of a cluster is silent. The connections to the others are kept: the client only looks
+    /// again at who serves what, since a replica may have taken over.
+    fn refresh(&mut self) {
+        if self.refreshing.as_ref().is_some_and(Task::is_running) {
+            return;
         }
+        let client = self.client.clone();
+        self.refreshing = Some(Task::spawn(async move {
+            // One that fails is followed by the next misses.
+            let _ = client.force_reconnection().await;
+            // The client serves nobody while it looks, so it gets a rest from looking.
+            sleep(REFRESH_REST).await;
+        }));
     }
 
     async fn look_at_clock(&mut self, arrived: bool) {
@@ -154,7 +161,7 @@ impl Probe {
         }
     }
 
-    /// The node of the next beat. One that missed a beat is tried again instead.
+    /// Where the next beat goes, as long as none is missed: after a miss the same node is tried again.
     fn next_slot(&self) -> u16 {
         match self.place {
             Where::Anywhere => fastrand::u16(..16_384),

@@ -1,8 +1,8 @@
 //! Subscribing: the conversation with the server about channels, one sentence at a time.
 //!
 //! The client answers SUBSCRIBE before the server does, and takes the server's refusal for the reply to
-//! the next command. So a PING follows each sentence: its own answer confirms it, any other answer
-//! shows the refusal, and then the client is given up, since its replies are shifted.
+//! the command behind it. So a PING leaves with each sentence: its own answer confirms it, any other
+//! answer shows the refusal, and then the client is given up, since its replies are shifted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{sleep, sleep_until};
 
-use super::client::slot_of_subscriptions;
+use super::client::Sentence;
 use super::keeper::Task;
 use super::subscriber::Subscriber;
 use crate::words::clock::{Instant, now};
@@ -25,9 +25,6 @@ const FAREWELLS: Duration = Duration::from_millis(100);
 
 /// How often to look whether a connection that is being made is there, should its event be missed.
 const ARRIVAL: Duration = Duration::from_millis(50);
-
-/// Channels in one command.
-const BATCH: usize = 500;
 
 /// What one client has to say about channels. Being one task, it never contradicts itself.
 pub(super) struct Conversation {
@@ -97,6 +94,8 @@ impl Conversation {
 
     async fn subscribe_everything(&mut self) {
         self.lose();
+        // The pause is over, and must not ring again.
+        self.subscriber.state().refused_until = None;
         self.connected().await;
         let answer = self.subscribe_wanted().await;
         if answer.is_ok() {
@@ -129,21 +128,14 @@ impl Conversation {
         let _ = self.say(&names, Sentence::Unsubscribe).await;
     }
 
-    /// Says one sentence and waits until the server has taken it in.
+    /// Says one sentence and waits until the server has taken it in. With nothing to say, a new
+    /// connection is tried all the same.
     async fn say(&mut self, names: &[String], sentence: Sentence) -> Result<(), Fault> {
         if names.is_empty() && !self.arrived {
             return Ok(());
         }
         let line = &self.subscriber.line;
-        let mut answer = Ok(());
-        for batch in names.chunks(BATCH) {
-            answer = answer.and(match sentence {
-                Sentence::Subscribe => line.subscribe(&self.client, batch.to_vec()).await,
-                Sentence::Unsubscribe => line.unsubscribe(&self.client, batch.to_vec()).await,
-            });
-        }
-        let slot = slot_of_subscriptions(&self.client);
-        let answer = answer.and(line.ping(&self.client, slot, false).await);
+        let answer = line.say(&self.client, sentence, names).await;
         answer.inspect_err(|fault| self.fail(*fault))
     }
 
@@ -179,12 +171,6 @@ impl Conversation {
             }
         }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Sentence {
-    Subscribe,
-    Unsubscribe,
 }
 
 /// Whether the node with the subscriptions may be another one now.
