@@ -12,4 +12,5 @@
 mod asks;
 mod cases;
 mod memory;
+mod redis;
 mod world;

@@ -10,7 +10,7 @@ use coalesce_runtime::{Key, MemoryCoordinator};
 
 use crate::world::{Plant, Subject, World};
 
-pub(crate) struct Memory;
+struct Memory;
 
 impl Subject for Memory {
     fn run(case: impl AsyncFnOnce(&World)) {
