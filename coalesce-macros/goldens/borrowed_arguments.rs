@@ -37,9 +37,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&name, &tags, &entity, &never_mentioned, &limit]);
+        let __coalesce_shape = ::coalesce::__private::shape!(Vec < T >);
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(Vec < T >),
+                __coalesce_shape,
                 move || {
                     let db = <Arc<Pool> as ::std::borrow::ToOwned>::to_owned(db);
                     let log = ::std::borrow::ToOwned::to_owned(log);

@@ -47,9 +47,10 @@ mod after {
                     ::coalesce::__private::path_of(|| {}),
                 )
                 .key(&[&n]);
+            let __coalesce_shape = ::coalesce::__private::shape!(u64);
             __coalesce_call
                 .run(
-                    ::coalesce::__private::shape!(u64),
+                    __coalesce_shape,
                     move || async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             u64,
@@ -99,9 +100,10 @@ mod after {
                         ::coalesce::__private::path_of(|| {}),
                     )
                     .key(&[&name]);
+                let __coalesce_shape = ::coalesce::__private::shape!(Option < u64 >);
                 __coalesce_call
                     .run(
-                        ::coalesce::__private::shape!(Option < u64 >),
+                        __coalesce_shape,
                         move || {
                             let __coalesce_self = <Self as ::core::clone::Clone>::clone(
                                 self,

@@ -49,9 +49,12 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&order_id]);
+        let __coalesce_shape = ::coalesce::__private::shape!(
+            Result < Order, OrderError >
+        );
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(Result < Order, OrderError >),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         Result<Order, OrderError>,

@@ -28,9 +28,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[#[cfg(feature = "tenants")] &tenant, &id]);
+        let __coalesce_shape = ::coalesce::__private::shape!(());
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(()),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         (),

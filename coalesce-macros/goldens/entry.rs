@@ -21,7 +21,7 @@ mod before {
             load(tenant, id, name).await
         }
         #[coalesce(entry = owned_entry)]
-        #[expect(unused_mut, reason = "an expectation is met where the body is")]
+        #[expect(unused_mut, reason = "in the signature or in the body")]
         async fn owned(self, id: u64) -> u64 {
             self.n + id
         }
@@ -46,9 +46,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&id, &name.id()]);
+        let __coalesce_shape = ::coalesce::__private::shape!(Order);
         __coalesce_call
             .entry(
-                ::coalesce::__private::shape!(Order),
+                __coalesce_shape,
                 move || {
                     let db = <Pool as ::std::borrow::ToOwned>::to_owned(db);
                     async move {
@@ -97,9 +98,12 @@ mod after {
                     ::core::any::type_name_of_val(&Self::get::<T, N>),
                 )
                 .key(&[&tenant, &id, &name, &f]);
+            let __coalesce_shape = ::coalesce::__private::shape!(
+                Result < Order, Error >
+            );
             __coalesce_call
                 .entry(
-                    ::coalesce::__private::shape!(Result < Order, Error >),
+                    __coalesce_shape,
                     move || {
                         let name = <str as ::std::borrow::ToOwned>::to_owned(name);
                         async move {
@@ -122,7 +126,7 @@ mod after {
         ) -> Result<Order, Error> {
             Self::get_entry::<T, N>(tenant, id, name, f).call().await
         }
-        #[expect(unused_mut, reason = "an expectation is met where the body is")]
+        #[allow(unused_mut, reason = "in the signature or in the body")]
         /// The typed entry behind [`Self::owned`].
         #[must_use = "an entry does nothing until one of its methods is called"]
         fn owned_entry(self, id: u64) -> ::coalesce::Entry<'static, u64> {
@@ -137,9 +141,10 @@ mod after {
                     ::core::any::type_name_of_val(&Self::owned),
                 )
                 .key(&[&id]);
+            let __coalesce_shape = ::coalesce::__private::shape!(u64);
             __coalesce_call
                 .entry(
-                    ::coalesce::__private::shape!(u64),
+                    __coalesce_shape,
                     move || async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             u64,
@@ -150,7 +155,7 @@ mod after {
                     },
                 )
         }
-        #[allow(unused_mut, reason = "an expectation is met where the body is")]
+        #[allow(unused_mut, reason = "in the signature or in the body")]
         async fn owned(self, id: u64) -> u64 {
             Self::owned_entry(self, id).call().await
         }

@@ -20,9 +20,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&left, &right]);
+        let __coalesce_shape = ::coalesce::__private::shape!(u64);
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(u64),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         u64,

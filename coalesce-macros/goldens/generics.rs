@@ -32,9 +32,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&id.to_bits(), &ids, &name.len()]);
+        let __coalesce_shape = ::coalesce::__private::shape!(Vec < T >);
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(Vec < T >),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         Vec<T>,

@@ -22,9 +22,12 @@ mod after {
                     ::coalesce::__private::path_of(|| {}),
                 )
                 .key(&[&request.id()]);
+            let __coalesce_shape = ::coalesce::__private::shape!(
+                Result < Reply, Error >
+            );
             __coalesce_call
                 .run_inline(
-                    ::coalesce::__private::shape!(Result < Reply, Error >),
+                    __coalesce_shape,
                     move || async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             Result<Reply, Error>,

@@ -33,9 +33,10 @@ mod after {
                     ::coalesce::__private::path_of(|| {}),
                 )
                 .key(&[&self.tenant, &id]);
+            let __coalesce_shape = ::coalesce::__private::shape!(String);
             __coalesce_call
                 .run(
-                    ::coalesce::__private::shape!(String),
+                    __coalesce_shape,
                     move || {
                         let __coalesce_self = <Self as ::core::clone::Clone>::clone(
                             self,
@@ -71,9 +72,10 @@ mod after {
                     ::coalesce::__private::path_of(|| {}),
                 )
                 .key(&[&id]);
+            let __coalesce_shape = ::coalesce::__private::shape!(String);
             __coalesce_call
                 .run(
-                    ::coalesce::__private::shape!(String),
+                    __coalesce_shape,
                     move || async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             String,
@@ -97,9 +99,10 @@ mod after {
                     ::coalesce::__private::path_of(|| {}),
                 )
                 .key(&[&id]);
+            let __coalesce_shape = ::coalesce::__private::shape!(Self);
             __coalesce_call
                 .run(
-                    ::coalesce::__private::shape!(Self),
+                    __coalesce_shape,
                     move || async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             Self,

@@ -36,9 +36,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&id, &page, &r#type]);
+        let __coalesce_shape = ::coalesce::__private::shape!(Json < Order >);
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(Json < Order >),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         Json<Order>,

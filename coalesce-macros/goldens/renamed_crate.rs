@@ -22,9 +22,10 @@ mod after {
                 )
                 .key(&[&id])
                 .on(&self.coalescer);
+            let __coalesce_shape = crate::deps::co::__private::shape!(u64);
             __coalesce_call
                 .run(
-                    crate::deps::co::__private::shape!(u64),
+                    __coalesce_shape,
                     move || async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             u64,

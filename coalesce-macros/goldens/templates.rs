@@ -28,9 +28,10 @@ mod after {
                     ::coalesce::__private::Piece::Hole(&(id + 1)),
                 ],
             );
+        let __coalesce_shape = ::coalesce::__private::shape!(u64);
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(u64),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         u64,
@@ -55,9 +56,10 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[&"everything"]);
+        let __coalesce_shape = ::coalesce::__private::shape!(u64);
         __coalesce_call
             .run(
-                ::coalesce::__private::shape!(u64),
+                __coalesce_shape,
                 move || async move {
                     if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                         u64,

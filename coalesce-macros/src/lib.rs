@@ -21,7 +21,7 @@ use proc_macro2::TokenStream;
 /// Callers with equal keys at the same time are one flight: one of them runs the body, the others
 /// wait for its outcome. With `fresh_ttl` the outcome is also served to those who come later.
 ///
-/// ```ignore
+/// ```text
 /// #[coalesce(key = order_id, skip(db), fresh_ttl = "${ORDERS_FRESH_TTL:30s}", stale_ttl = "5m")]
 /// async fn get_order(db: &Db, order_id: u64) -> Result<Order, OrderError> {
 ///     db.order(order_id).await

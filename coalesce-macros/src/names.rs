@@ -46,13 +46,23 @@ pub(crate) fn site() -> Ident {
 }
 
 /// The local that holds the call before it runs.
-pub(crate) fn call() -> Ident {
-    Ident::new("__coalesce_call", Span::mixed_site())
+pub(crate) fn call(span: Span) -> Ident {
+    local("__coalesce_call", span)
 }
 
-/// The local that gives a body's future its type, which is written at `span`.
+/// The local that stands for the result type.
+pub(crate) fn shape(span: Span) -> Ident {
+    local("__coalesce_shape", span)
+}
+
+/// The local that gives a body's future its type.
 pub(crate) fn output(span: Span) -> Ident {
-    Ident::new("__coalesce_output", Span::mixed_site().located_at(span))
+    local("__coalesce_output", span)
+}
+
+/// A local of generated code, shown to whoever meets it in an error as what stands at `span`.
+fn local(name: &str, span: Span) -> Ident {
+    Ident::new(name, Span::mixed_site().located_at(span))
 }
 
 /// What `self` is called inside a body that owns a copy of the receiver.

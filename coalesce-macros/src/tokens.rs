@@ -4,28 +4,71 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree
 use syn::Lit;
 use syn::ext::IdentExt;
 
-/// Whether `tokens` mention the variable `name`, format strings such as `"{name}"` included.
+/// Whether `tokens` may mention the variable `name`, also in format strings such as `"{name}"`.
+///
+/// Nothing that does is missed; fields and paths of the same name are taken for mentions.
 pub(crate) fn mention(tokens: &TokenStream, name: &Ident) -> bool {
-    mention_in(tokens.clone(), &name.unraw().to_string(), false)
+    search(tokens.clone(), &name.unraw().to_string(), false, &|_, _| {
+        true
+    })
 }
 
-fn mention_in(tokens: TokenStream, name: &str, in_macro: bool) -> bool {
-    let mut behind_bang = false;
-    for tree in tokens {
-        let found = match &tree {
-            TokenTree::Ident(ident) => ident.unraw() == name,
-            TokenTree::Group(group) => mention_in(group.stream(), name, in_macro || behind_bang),
+/// Whether `tokens`, an expression, use the variable `name`.
+///
+/// In `req.id`, `id::<u64>()`, `Order { id: 1 }` and `id!()` there is no variable `id`.
+pub(crate) fn uses(tokens: &TokenStream, name: &Ident) -> bool {
+    search(
+        tokens.clone(),
+        &name.unraw().to_string(),
+        false,
+        &is_variable,
+    )
+}
+
+type Accepts<'a> = &'a dyn Fn(&[TokenTree], &[TokenTree]) -> bool;
+
+/// Looks for `name` among identifiers that are accepted in their surroundings, and in what format
+/// strings capture.
+fn search(tokens: TokenStream, name: &str, in_macro: bool, accepts: Accepts<'_>) -> bool {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    trees.iter().enumerate().any(|(index, tree)| {
+        let (before, after) = (&trees[..index], &trees[index + 1..]);
+        match tree {
+            TokenTree::Ident(ident) => ident.unraw() == name && accepts(before, after),
+            TokenTree::Group(group) => {
+                let behind_bang = before.last().is_some_and(|last| is_punct(last, '!'));
+                search(group.stream(), name, in_macro || behind_bang, accepts)
+            }
             TokenTree::Literal(literal) if in_macro => {
                 string(literal).is_some_and(|text| captured_names(&text).any(|each| each == name))
             }
             TokenTree::Literal(_) | TokenTree::Punct(_) => false,
-        };
-        if found {
-            return true;
         }
-        behind_bang = is_punct(&tree, '!');
+    })
+}
+
+/// Whether an identifier between `before` and `after` can be a variable.
+fn is_variable(before: &[TokenTree], after: &[TokenTree]) -> bool {
+    let is_member = match before {
+        // The end of a range: `0..id`, `..id`.
+        [.., first, second] if is_punct(first, '.') && is_punct(second, '.') => false,
+        [.., last] => is_punct(last, '.') || is_punct(last, ':') && !follows_a_field_name(before),
+        [] => false,
+    };
+    let is_name = match after {
+        [equal, next, ..] if is_punct(equal, '!') => !is_punct(next, '='),
+        [colon, ..] => is_punct(colon, ':'),
+        [] => false,
+    };
+    !is_member && !is_name
+}
+
+/// Whether what follows is the value of a field: `Order { number: id }`, but not `order::id`.
+fn follows_a_field_name(before: &[TokenTree]) -> bool {
+    match before {
+        [.., name, colon] => matches!(name, TokenTree::Ident(_)) && is_punct(colon, ':'),
+        _ => false,
     }
-    false
 }
 
 /// The variables that a format string captures: `id` and `name` in `"{id} {name:?} {0} {{x}}"`.

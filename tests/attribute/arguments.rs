@@ -70,8 +70,8 @@ async fn unsized_path(path: &Path, id: u64) -> String {
 }
 
 #[coalesce(inline, skip(text, dynamic, out))]
-async fn in_place<'a>(
-    text: Cow<'a, str>,
+async fn in_place(
+    text: Cow<'_, str>,
     dynamic: &(dyn Fn(u64) -> u64 + Sync),
     out: &mut Vec<u64>,
     list: &[&str],

@@ -21,6 +21,10 @@ struct Shop(u64);
 
 impl Shop {
     #[coalesce(key = (self.0, id, name), skip(_list), fresh_ttl = "1m", entry = order_entry)]
+    #[expect(
+        clippy::needless_lifetimes,
+        reason = "a lifetime that the entry has to outlive"
+    )]
     async fn order<'a>(&self, mut id: u64, name: &'a str, (_list, _): (Vec<u8>, u8)) -> String {
         id += self.0;
         yield_now().await;

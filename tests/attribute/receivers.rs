@@ -44,6 +44,7 @@ impl Shop {
     }
 
     #[coalesce(key = (self.tenant, id))]
+    #[expect(clippy::needless_lifetimes, reason = "a lifetime that is written out")]
     async fn with_a_lifetime<'a>(&'a self, id: u64) -> u64 {
         yield_now().await;
         self.tenant + id

@@ -66,7 +66,7 @@ struct Service {
 
 impl Service {
     #[coalesce(entry = get_entry)]
-    #[expect(clippy::unreadable_literal, reason = "expected where the body is")]
+    #[expect(clippy::unreadable_literal, reason = "met in the body")]
     async fn get(&self, id: Option<&str>, _unused: &str) -> String {
         use std::fmt::Write as _;
         const SEPARATOR: char = '/';

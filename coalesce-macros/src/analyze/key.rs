@@ -1,7 +1,7 @@
 //! What names the work, and that every argument is accounted for in it.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens;
+use quote::quote;
 use syn::{Expr, ExprLit, Lit, Token, parse_quote};
 
 use super::arguments::{Arguments, Binding};
@@ -76,7 +76,7 @@ fn account(key: &Key, skipped: &[Ident], arguments: &Arguments, diagnostics: &mu
     {
         let name = &binding.ident;
         let skip = skipped.iter().find(|skip| *skip == name);
-        match (tokens::mention(&key, name), skip) {
+        match (tokens::uses(&key, name), skip) {
             (false, None) => refuse_unaccounted(name, diagnostics),
             (true, Some(skip)) => {
                 let message = format!("`{name}` is used in `key`, so it cannot be in `skip`");
@@ -101,21 +101,19 @@ fn is_accountable(binding: &Binding) -> bool {
     !binding.ident.to_string().starts_with("__arg")
 }
 
-/// The tokens of a key that may mention arguments.
+/// The expressions of a key, one after the other.
 fn variables(key: &Key) -> TokenStream {
-    match key {
-        Key::Parts(parts) => parts
-            .iter()
-            .map(|part| part.value.to_token_stream())
-            .collect(),
+    let values: Vec<&Expr> = match key {
+        Key::Parts(parts) => parts.iter().map(|part| &part.value).collect(),
         Key::Template(pieces) => pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Hole(value) => Some(value.to_token_stream()),
+                Piece::Hole(value) => Some(&**value),
                 Piece::Text(_) => None,
             })
             .collect(),
-    }
+    };
+    quote!(#(#values),*)
 }
 
 fn refuse_strangers(skipped: &[Ident], arguments: &Arguments, diagnostics: &mut Diagnostics) {

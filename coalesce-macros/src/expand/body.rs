@@ -1,6 +1,6 @@
 //! The body, printed once, on its way into the runtime.
 
-use proc_macro2::{Group, Span, TokenStream};
+use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned;
@@ -9,25 +9,39 @@ use super::{own_self, signature};
 use crate::analyze::{Carried, CopiedReceiver, Form, Model, Passage, Place};
 use crate::names;
 
-/// The future of the call.
+/// The statements that hand the body over to the runtime, by the method that `how` names.
+///
+/// The result type is also given as a value: the runtime looks at it to see whether it is a
+/// `Result`.
 ///
 /// ```text
-/// __coalesce_call.run(shape!(u64), move || async move { … })
+/// let __coalesce_shape = shape!(u64);
+/// __coalesce_call.run(__coalesce_shape, move || async move { … })
 /// ```
-pub(crate) fn run(model: &Model) -> TokenStream {
-    let call = names::call();
-    let method = match &model.place {
-        Place::Inline => quote!(run_inline),
-        Place::Detached { .. } => quote!(run),
-    };
-    let (shape, body) = (shape(model), maker(model));
-    quote!(#call.#method(#shape, #body))
+pub(crate) fn hand_over(model: &Model, how: &str) -> TokenStream {
+    let (root, output) = (&model.root, &model.output);
+    // A result that cannot be shared is refused wherever it is mentioned here. With one span for
+    // all of it there is one error, and its caret is where the type is written.
+    let span = Span::mixed_site().located_at(output.span());
+    let method = Ident::new(how, span);
+    let (call, shape) = (names::call(span), names::shape(span));
+    let body = maker(model);
+    let value = quote_spanned!(span=> #call.#method(#shape, #body));
+    quote! {
+        let #shape = #root::__private::shape!(#output);
+        #value
+    }
 }
 
-/// The result type as a value: the runtime looks at it to see whether it is a `Result`.
-pub(crate) fn shape(model: &Model) -> TokenStream {
-    let (root, output) = (&model.root, &model.output);
-    quote!(#root::__private::shape!(#output))
+/// [`hand_over`] for a function that waits for the outcome.
+pub(crate) fn run(model: &Model) -> TokenStream {
+    let how = match &model.place {
+        Place::Inline => "run_inline",
+        Place::Detached { .. } => "run",
+    };
+    let value = hand_over(model, how);
+    let awaited = quote_spanned!(Span::mixed_site().located_at(model.output.span())=> .await);
+    quote!(#value #awaited)
 }
 
 /// The closure that makes the body's future.
@@ -45,7 +59,7 @@ pub(crate) fn shape(model: &Model) -> TokenStream {
 ///     }
 /// }
 /// ```
-pub(crate) fn maker(model: &Model) -> TokenStream {
+fn maker(model: &Model) -> TokenStream {
     let mut body = model.function.body.clone();
     let mut copies = Vec::new();
     let mut lends = Vec::new();

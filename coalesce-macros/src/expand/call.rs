@@ -19,7 +19,7 @@ use crate::tokens;
 /// ```
 pub(crate) fn statement(model: &Model) -> TokenStream {
     let root = &model.root;
-    let (site, call) = (names::site(), names::call());
+    let (site, call) = (names::site(), names::call(Span::mixed_site()));
     let path = path(model);
     let key = key(root, &model.key);
     let coalescer = model.coalescer.as_ref().map(|coalescer| {

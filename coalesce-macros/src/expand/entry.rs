@@ -10,7 +10,6 @@ use syn::{
 
 use super::{body, call, signature, site};
 use crate::analyze::Model;
-use crate::names;
 use crate::parse::EntryName;
 use crate::tokens;
 
@@ -22,25 +21,22 @@ use crate::tokens;
 ///     static __COALESCE_SITE: CallSite = …;
 ///     register!(&__COALESCE_SITE);
 ///     let __coalesce_call = Call::new(&__COALESCE_SITE, type_name_of_val(&get)).key(&[&name]);
-///     __coalesce_call.entry(shape!(u64), move || …)
+///     let __coalesce_shape = shape!(u64);
+///     __coalesce_call.entry(__coalesce_shape, move || …)
 /// }
 /// ```
 pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
     let function = &model.function;
     let (vis, inner_attrs) = (&function.vis, &function.inner_attrs);
-    let attrs = function.attrs.iter().filter(|attr| {
+    let attrs = forwarder_attrs(model).into_iter().filter(|attr| {
         // What decides whether the function exists, or silences a lint in its body, goes with it.
-        ["cfg", "allow", "expect"]
-            .iter()
-            .any(|kept| attr.path().is_ident(kept))
+        attr.path().is_ident("cfg") || attr.path().is_ident("allow")
     });
     let docs = docs(model, name);
     let sig = sig(model, name);
     let site = site::statements(model);
     let call = call::statement(model);
-    let value = names::call();
-    let shape = body::shape(model);
-    let body = body::maker(model);
+    let value = body::hand_over(model, "entry");
     quote! {
         #(#attrs)*
         #[doc = #docs]
@@ -49,7 +45,7 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
             #(#inner_attrs)*
             #site
             #call
-            #value.entry(#shape, #body)
+            #value
         }
     }
 }
@@ -76,9 +72,10 @@ pub(crate) fn forward(model: &Model, name: &EntryName) -> TokenStream {
     quote!(#entry(#(#arguments),*).call().await)
 }
 
-/// The attributes of the annotated function, without its body.
+/// The attributes of the annotated function, now that its body has moved.
 ///
-/// A lint that is expected in the body is met in the entry's function. Here it may or may not be.
+/// A lint that is expected may be met in the signature here or in the body there. As nobody can
+/// tell which, it is allowed in both.
 pub(crate) fn forwarder_attrs(model: &Model) -> Vec<Attribute> {
     let mut attrs = model.function.attrs.clone();
     for attr in &mut attrs {

@@ -7,7 +7,7 @@ pub(crate) mod own_self;
 mod signature;
 mod site;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::quote;
 use syn::{Attribute, Signature};
 
@@ -27,7 +27,8 @@ use crate::analyze::{Form, Model};
 ///     static __COALESCE_SITE: CallSite = CallSite::new("get", file!(), line!());
 ///     register!(&__COALESCE_SITE);
 ///     let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&id]);
-///     __coalesce_call.run(shape!(u64), move || async move { id * 2 }).await
+///     let __coalesce_shape = shape!(u64);
+///     __coalesce_call.run(__coalesce_shape, move || async move { id * 2 }).await
 /// }
 /// ```
 pub(crate) fn expand(model: &Model) -> TokenStream {
@@ -49,7 +50,7 @@ fn run(model: &Model) -> TokenStream {
     quote! {
         #site
         #call
-        #run.await
+        #run
     }
 }
 
@@ -66,11 +67,12 @@ fn function(
         // Nothing may happen before the first poll, so all of it moves into the future.
         Form::Boxed => quote!(::std::boxed::Box::pin(async move { #statements })),
     };
+    let mut block = Group::new(Delimiter::Brace, quote!(#(#inner_attrs)* #statements));
+    // With these braces the function is the user's from its first token to its last. With ours it
+    // would be generated code as a whole, of which rustc never says that it is unused.
+    block.set_span(model.function.body.span());
     quote! {
         #(#attrs)*
-        #vis #sig {
-            #(#inner_attrs)*
-            #statements
-        }
+        #vis #sig #block
     }
 }

@@ -32,6 +32,7 @@ fn arguments_are_found_wherever_a_key_can_mention_them() {
         "id",
         "(id)",
         "(1, id)",
+        "(id, ::std::process::id())",
         "id.to_string()",
         "f(&id)",
         "{ let x = id; x }",
@@ -58,6 +59,17 @@ fn text_that_only_looks_like_an_argument_does_not_account_for_it() {
             1,
             "{key}"
         );
+    }
+}
+
+#[test]
+fn field_of_the_same_name_does_not_account_for_an_argument() {
+    for key in ["req.id", "(req.id, req)", "\"{req.id}\"", "ids::id(req)"] {
+        let messages = refusals(
+            &format!("key = {key}"),
+            "async fn f(req: Request, id: u64) {}",
+        );
+        assert_eq!(messages.len(), 1, "{key}: {messages:?}");
     }
 }
 

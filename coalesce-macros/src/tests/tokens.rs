@@ -1,7 +1,7 @@
 //! Questions about tokens.
 
 use super::tokens;
-use crate::tokens::{borrow, captured_names, mention};
+use crate::tokens::{borrow, captured_names, mention, uses};
 
 #[test]
 fn captured_names_are_those_of_a_format_string() {
@@ -53,5 +53,44 @@ fn names_are_mentioned_by_identifiers_and_captures() {
         "format!(\"{{id}}\")",
     ] {
         assert!(!mention(&tokens(other), &name), "{other}");
+    }
+}
+
+#[test]
+fn fields_paths_and_macros_of_the_same_name_are_no_variables() {
+    let name = quote::format_ident!("id");
+    for variable in [
+        "id",
+        "id.x",
+        "(a, id)",
+        "0..id",
+        "..=id",
+        "X { ..id }",
+        "X { id }",
+        "X { y: id }",
+        "X { y: id, z }",
+        "a != id",
+        "id != a",
+        "!id",
+        "&id",
+        "id as u64",
+        "id(1)",
+        "x!(id)",
+        "a.b(id)",
+    ] {
+        assert!(uses(&tokens(variable), &name), "{variable}");
+    }
+    for other in [
+        "a.id",
+        "a.id()",
+        "a.b.id",
+        "id::x",
+        "a::id",
+        "id!()",
+        "X { id: 1 }",
+        "a.id.b",
+        "id::<u8>()",
+    ] {
+        assert!(!uses(&tokens(other), &name), "{other}");
     }
 }

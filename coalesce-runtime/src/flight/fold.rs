@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::leader::Report;
+use super::member::Member;
 use super::settlement::Settlement;
 use crate::words::key::Key;
 
@@ -175,6 +176,19 @@ impl Fold {
         empty
     }
 
+    /// A member leaves. The last one closes an entry that nobody works for; a reader makes room for another.
+    pub(super) fn leave(&self, entry: &Arc<Entry>, reads: bool) {
+        let mut entries = self.lock();
+        let last = entry.members.fetch_sub(1, Ordering::Relaxed) == 1;
+        if last && !entry.driven.load(Ordering::Relaxed) {
+            remove_from(&mut entries, entry);
+        } else if last {
+            entry.empty.notify_one();
+        } else if reads {
+            entry.stage.send_replace(Stage::Vacant);
+        }
+    }
+
     /// Takes the seat back when nobody is left to take it. A flight that has begun goes on.
     pub(crate) fn withdraw_if_empty(&self, entry: &Arc<Entry>) {
         let mut entries = self.lock();
@@ -229,6 +243,17 @@ impl Entry {
         self.stage.send_replace(Stage::Offered);
     }
 
+    /// Takes the place of a reader that went away, if nobody has.
+    pub(super) fn claim_reading(&self) -> bool {
+        self.stage.send_if_modified(|stage| {
+            let vacant = matches!(stage, Stage::Vacant);
+            if vacant {
+                *stage = Stage::Working;
+            }
+            vacant
+        })
+    }
+
     /// Takes the seat, if nobody has.
     pub(crate) fn take_seat(&self) -> Option<Seat> {
         self.seat().take()
@@ -241,101 +266,6 @@ impl Entry {
 
     fn seat(&self) -> MutexGuard<'_, Option<Seat>> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A caller's membership of an entry. Dropping it leaves the entry.
-#[derive(Debug)]
-pub(crate) struct Member {
-    fold: Arc<Fold>,
-    entry: Arc<Entry>,
-    stage: watch::Receiver<Stage>,
-    /// Whether it is this member that reads the state and starts the driver.
-    reads: bool,
-    /// The entry before this one, when its outcome is still being stored.
-    after: Option<watch::Receiver<Stage>>,
-}
-
-impl Member {
-    pub(crate) const fn entry(&self) -> &Arc<Entry> {
-        &self.entry
-    }
-
-    pub(crate) const fn reads(&self) -> bool {
-        self.reads
-    }
-
-    /// Waits until the entry before this one has settled.
-    pub(crate) async fn predecessor_settled(&mut self) {
-        if let Some(after) = &mut self.after {
-            // An error means that it is gone, which is just as over.
-            let _ = after
-                .wait_for(|stage| matches!(stage, Stage::Settled(_)))
-                .await;
-            self.after = None;
-        }
-    }
-
-    /// Hands the entry to a driver: this member becomes one that waits.
-    pub(crate) fn hand_over(&mut self) {
-        self.fold.drive(&self.entry);
-        self.reads = false;
-    }
-
-    /// Settles the entry that this member reads for.
-    pub(crate) fn settle(&mut self, settlement: Settlement) {
-        self.reads = false;
-        self.fold.settle(&self.entry, settlement);
-    }
-
-    /// Takes the place of a reader that went away. Only one member succeeds.
-    pub(crate) fn claim_reading(&mut self) -> bool {
-        self.reads = self.entry.stage.send_if_modified(|stage| {
-            let vacant = matches!(stage, Stage::Vacant);
-            if vacant {
-                *stage = Stage::Working;
-            }
-            vacant
-        });
-        self.reads
-    }
-
-    /// Takes the seat, if nobody has.
-    pub(crate) fn take_seat(&self) -> Option<Seat> {
-        self.entry.take_seat()
-    }
-
-    /// The stage now.
-    pub(crate) fn stage(&mut self) -> Stage {
-        self.stage.borrow_and_update().clone()
-    }
-
-    /// Waits for another stage than the one seen last.
-    pub(crate) async fn changed(&mut self) {
-        // The sender lives in the entry, which this member holds.
-        let _ = self.stage.changed().await;
-    }
-
-    /// Waits for the end.
-    pub(crate) async fn settled(&mut self) {
-        let _ = self
-            .stage
-            .wait_for(|stage| matches!(stage, Stage::Settled(_)))
-            .await;
-    }
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        let mut entries = self.fold.lock();
-        let last = self.entry.members.fetch_sub(1, Ordering::Relaxed) == 1;
-        if last && !self.entry.driven.load(Ordering::Relaxed) {
-            remove_from(&mut entries, &self.entry);
-        } else if last {
-            self.entry.empty.notify_one();
-        } else if self.reads {
-            self.entry.stage.send_replace(Stage::Vacant);
-        }
     }
 }
 

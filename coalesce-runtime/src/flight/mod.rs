@@ -6,6 +6,7 @@ pub(crate) mod driver;
 pub(crate) mod fold;
 pub(crate) mod heartbeat;
 pub(crate) mod leader;
+pub(crate) mod member;
 pub(crate) mod refresh;
 pub(crate) mod settlement;
 pub(crate) mod waiter;

@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::{Lane, Member, Seat, Stage};
+use super::fold::{Lane, Seat, Stage};
+use super::member::Member;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};

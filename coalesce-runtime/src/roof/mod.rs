@@ -9,3 +9,4 @@ pub(crate) mod direct;
 pub(crate) mod entry;
 pub(crate) mod shape;
 pub(crate) mod site;
+mod site_reader;

@@ -1,31 +1,31 @@
 //! Call sites: what an attribute wrote down, and the policy it becomes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::interpolation::{Lookup, resolve};
-use crate::config::quantity::{duration, size, switch};
+use super::site_reader::Reader;
+use crate::config::interpolation::Lookup;
+use crate::config::quantity::{size, switch};
 use crate::words::error::Problem;
-use crate::words::policy::{Clocks, MissingHeader, OnError, OnRedisError, Policy};
+use crate::words::policy::{MissingHeader, OnError, OnRedisError, Policy};
 
 /// One annotated function, as written: a constant in the user's program.
 ///
 /// Texts may hold `${NAME:default}`; they become a [`Policy`] when a coalescer is built.
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite {
-    function: &'static str,
-    file: &'static str,
-    line: u32,
-    namespace: Option<&'static str>,
+    pub(super) function: &'static str,
+    pub(super) file: &'static str,
+    pub(super) line: u32,
+    pub(super) namespace: Option<&'static str>,
     version: Option<u32>,
-    fresh_ttl: Option<Clock>,
-    stale_ttl: Option<Clock>,
-    pending_ttl: Option<Clock>,
-    wait_timeout: Option<Clock>,
+    pub(super) fresh_ttl: Option<Clock>,
+    pub(super) stale_ttl: Option<Clock>,
+    pub(super) pending_ttl: Option<Clock>,
+    pub(super) wait_timeout: Option<Clock>,
     keep_errors: Option<Clock>,
     max_payload: Option<&'static str>,
     enabled: Option<&'static str>,
-    header_keys: &'static [&'static str],
+    pub(super) header_keys: &'static [&'static str],
     missing_header: MissingHeader,
     on_error: OnError,
     on_redis_error: OnRedisError,
@@ -33,7 +33,7 @@ pub struct CallSite {
 
 /// A duration as written.
 #[derive(Clone, Copy, Debug)]
-enum Clock {
+pub(super) enum Clock {
     Text(&'static str),
     Is(Duration),
 }
@@ -185,131 +185,12 @@ impl CallSite {
     }
 }
 
-/// Reads the options of one site and notes what is wrong with them.
-struct Reader<'a> {
-    site: &'a CallSite,
-    lookup: &'a dyn Lookup,
-    problems: &'a mut Vec<Problem>,
-}
-
-impl Reader<'_> {
-    fn read<T>(
-        &mut self,
-        option: &str,
-        raw: &str,
-        parse: impl Fn(&str) -> Result<T, String>,
-    ) -> Option<T> {
-        let resolved = resolve(raw, self.lookup);
-        match resolved
-            .as_deref()
-            .map_err(ToOwned::to_owned)
-            .and_then(&parse)
-        {
-            Ok(value) => Some(value),
-            Err(message) => {
-                let origin = match resolved {
-                    Ok(text) if text != raw => {
-                        format!(" (written `{raw}`, which is `{text}` here)")
-                    }
-                    _ => format!(" (written `{raw}`)"),
-                };
-                self.problem(option, format!("{message}{origin}"));
-                None
-            }
-        }
-    }
-
-    /// A blank namespace is the same as none: it is derived from the function.
-    fn namespace(&mut self) -> Option<Arc<str>> {
-        let text = self.read("namespace", self.site.namespace?, |text| {
-            Ok(text.trim().to_owned())
-        })?;
-        (!text.is_empty()).then(|| Arc::from(text))
-    }
-
-    fn clock(
-        &mut self,
-        option: &str,
-        written: Option<Clock>,
-        default: Duration,
-    ) -> Option<Duration> {
-        match written {
-            None => Some(default),
-            Some(Clock::Is(duration)) => Some(duration),
-            Some(Clock::Text(raw)) => self.read(option, raw, duration),
-        }
-    }
-
-    /// The four clocks, unless one of them or their relation is wrong.
-    fn clocks(&mut self) -> Option<Clocks> {
-        let default = Clocks::default();
-        let fresh = self.clock("fresh_ttl", self.site.fresh_ttl, default.fresh());
-        let stale = match self.site.stale_ttl {
-            None => Some(None),
-            written => self.clock("stale_ttl", written, Duration::ZERO).map(Some),
-        };
-        let pending = self.clock("pending_ttl", self.site.pending_ttl, default.pending());
-        let wait = self.wait();
-        match Clocks::new(fresh?, stale?, pending?, wait?) {
-            Ok(clocks) => Some(clocks),
-            Err(problem) => {
-                self.problem(problem.option(), problem.to_string());
-                None
-            }
-        }
-    }
-
-    /// `"none"` waits as long as it takes.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one says whether the option could be read"
-    )]
-    fn wait(&mut self) -> Option<Option<Duration>> {
-        match self.site.wait_timeout {
-            None => Some(Clocks::default().wait()),
-            Some(Clock::Is(duration)) => Some(Some(duration)),
-            Some(Clock::Text(raw)) => self.read("wait_timeout", raw, |text| match text.trim() {
-                "none" => Ok(None),
-                text => duration(text).map(Some),
-            }),
-        }
-    }
-
-    /// Lower-case names in one order, whatever the order they were written in.
-    fn header_keys(&mut self) -> Vec<Arc<str>> {
-        let mut names = Vec::new();
-        for raw in self.site.header_keys {
-            let list = self
-                .read("header_keys", raw, |text| Ok(text.to_owned()))
-                .unwrap_or_default();
-            names.extend(
-                list.split(',')
-                    .map(str::trim)
-                    .filter(|name| !name.is_empty())
-                    .map(str::to_ascii_lowercase),
-            );
-        }
-        names.sort_unstable();
-        names.dedup();
-        names.into_iter().map(Arc::from).collect()
-    }
-
-    fn problem(&mut self, option: &str, message: String) {
-        let place = format!(
-            "{}:{} ({})",
-            self.site.file, self.site.line, self.site.function
-        );
-        self.problems.push(Problem {
-            place,
-            option: option.to_owned(),
-            message,
-        });
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::words::policy::Clocks;
 
     fn resolved(site: CallSite) -> Result<Policy, Vec<Problem>> {
         let mut problems = Vec::new();

@@ -9,3 +9,4 @@ mod outcomes;
 mod retention;
 mod sharing;
 mod trouble;
+mod waiting;

@@ -98,6 +98,7 @@ async fn a_wrong_password_is_a_degraded_start_that_is_healed_by_the_right_one() 
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
+    assert_eq!(coordinator.health().last_fault, Some(Fault::Refused));
     assert!(coordinator.read(&key(1)).await.is_err());
     server.ask(&["ACL", "SETUSER", "app", ">new"]);
     soon("it is let in", async || {

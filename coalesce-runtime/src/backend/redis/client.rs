@@ -16,7 +16,7 @@ use fred::types::config::Options;
 use fred::types::{ClientState, ClusterHash, CustomCommand, Value};
 use tokio::sync::Notify;
 
-use super::breaker::Breaker;
+use super::breaker::{Breaker, Breakers};
 use super::fault::{fault_of, is_unknown_script};
 use super::health::Vitals;
 use super::profile::Profile;
@@ -28,7 +28,7 @@ use crate::words::fault::Fault;
 /// A line that is kept up. The client behind it is replaced when it cannot be trusted any more.
 pub(super) struct Line {
     pub(super) profile: Profile,
-    pub(super) breaker: Breaker,
+    pub(super) breakers: Breakers,
     pub(super) vitals: Arc<Vitals>,
     pub(super) resets: Notify,
     /// How many events and messages the client keeps for those who are slow to take them.
@@ -42,8 +42,8 @@ impl Line {
     pub(super) fn new(profile: Profile, vitals: Arc<Vitals>, room: usize) -> Self {
         Self {
             client: RwLock::new(profile.client(room)),
+            breakers: Breakers::new(profile.is_clustered()),
             profile,
-            breaker: Breaker::default(),
             vitals,
             resets: Notify::new(),
             room,
@@ -53,8 +53,9 @@ impl Line {
 
     /// GET, in one round trip.
     pub(super) async fn get(&self, name: Bytes) -> Result<Option<Bytes>, Fault> {
-        self.breaker.admit()?;
         let slot = fred::util::redis_keyslot(&name);
+        let breaker = self.breakers.of(slot);
+        breaker.admit()?;
         let client = self.client();
         let reply = ask(&client, "GET", slot, vec![name], self.limits()).await;
         let answer = reply
@@ -63,12 +64,13 @@ impl Line {
         if answer == Err(Fault::Garbled) {
             self.distrust(&client);
         }
-        self.reported(answer)
+        self.reported(breaker, answer)
     }
 
     /// One run of a script. It is sent whole when the server does not know it.
     pub(super) async fn run(&self, script: &Script, call: Call) -> Result<(Said, Instant), Fault> {
-        self.breaker.admit()?;
+        let breaker = self.breakers.of(call.slot);
+        breaker.admit()?;
         let (client, sent, nonce) = (self.client(), now(), self.nonce());
         let reply = self.evaluate(&client, script, &call, &nonce, sent).await;
         let answer = match reply.map(|reply| Said::open(reply, &nonce)) {
@@ -79,7 +81,7 @@ impl Line {
             }
             Err(error) => Err(fault_of(&error)),
         };
-        self.reported(answer)
+        self.reported(breaker, answer)
     }
 
     async fn evaluate(
@@ -168,9 +170,9 @@ impl Line {
         }
     }
 
-    fn reported<A>(&self, answer: Result<A, Fault>) -> Result<A, Fault> {
+    fn reported<A>(&self, breaker: &Breaker, answer: Result<A, Fault>) -> Result<A, Fault> {
         let fault = answer.as_ref().err().copied();
-        self.breaker.report(fault);
+        breaker.report(fault);
         if let Some(fault) = fault {
             self.vitals.note_fault(fault);
         }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::Client;
-use fred::interfaces::ClientLike as _;
+use fred::interfaces::{ClientLike as _, EventInterface as _};
 use tokio::task::JoinHandle;
 
 use super::client::Line;
+use super::fault::fault_of;
 use crate::words::clock::now;
 
-/// Between two clients, at first and at most. A cap of seconds would be seconds of outage after a
-/// server has come back.
-const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
+/// Between two clients, at first and at most: it is all outage once the server is back.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
 
 /// A client that lived this long had a connection worth the name.
 const LIFE: Duration = Duration::from_secs(2);
@@ -56,10 +56,15 @@ pub(super) fn keep(line: Arc<Line>, crew: impl Fn(&Client) -> Vec<Task> + Send +
         loop {
             let (client, started) = (line.client(), now());
             let hands = crew(&client);
+            let mut errors = client.error_rx();
             let mut connection = Task(client.connect());
-            let given_up = tokio::select! {
-                () = connection.ended() => false,
-                () = line.resets.notified() => true,
+            let given_up = loop {
+                tokio::select! {
+                    () = connection.ended() => break false,
+                    () = line.resets.notified() => break true,
+                    // A wrong password shows nowhere else.
+                    Ok((error, _)) = errors.recv() => line.vitals.note_fault(fault_of(&error)),
+                }
             };
             // The sockets close with the task that owned them.
             drop((connection, hands));

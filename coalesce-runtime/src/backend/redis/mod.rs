@@ -79,6 +79,18 @@ const ROOM: [usize; 2] = [32, 1_024];
 /// Reading is one `GET`, every other question one script, each within the deadline. When Redis does
 /// not answer, questions end in a [`Fault`], soon in [`Fault::Paused`] at once, and connections are
 /// made again in the background until it does.
+///
+/// # Least rights
+///
+/// With the prefix `coalesce`, this user of Redis may do all that is needed and nothing else:
+///
+/// ```text
+/// ACL SETUSER app reset on >password ~coalesce:* &coalesce:*
+///     +get +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
+///     +subscribe +unsubscribe +ping +hello +auth +client|id +info
+/// ```
+///
+/// A cluster needs `+cluster|slots +cluster|info` besides, sentinels `+role`.
 #[derive(Clone)]
 pub struct RedisCoordinator(Arc<Inner>);
 
@@ -107,8 +119,16 @@ impl RedisCoordinator {
     pub async fn connect(settings: RedisSettings) -> Result<Self, UrlProblem> {
         let profile = Profile::new(Address::parse(&settings.url)?, settings.deadline)?;
         let coordinator = Self(Arc::new(Inner::start(&profile, &settings)));
-        // Time is up: degraded, and joining when Redis appears.
-        let _ = timeout(FIRST_CONNECTION, coordinator.ready()).await;
+        if timeout(FIRST_CONNECTION, coordinator.ready())
+            .await
+            .is_err()
+        {
+            let fault = coordinator.health().last_fault.map(Fault::label);
+            tracing::warn!(
+                fault,
+                "no connection to Redis yet: calls run on their own until there is one"
+            );
+        }
         Ok(coordinator)
     }
 
@@ -119,7 +139,7 @@ impl RedisCoordinator {
         RedisHealth {
             connected: lines.iter().all(|line| line.is_connected()),
             subscribed: subscriber.is_sound(),
-            paused: lines.iter().any(|line| line.breaker.is_open()),
+            paused: lines.iter().any(|line| line.breakers.any_open()),
             last_fault: shared.vitals.last_fault(),
             misrouted: shared.vitals.misrouted(),
         }

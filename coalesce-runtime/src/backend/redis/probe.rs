@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fred::clients::Client;
 use fred::interfaces::{ClientLike as _, EventInterface as _};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::client::{Line, slot_of_subscriptions};
 use super::clock::Clock;
@@ -17,6 +17,9 @@ const BEAT: Duration = Duration::from_millis(250);
 
 /// This many unanswered beats in a row mean that nobody is there.
 const MISSES: u8 = 2;
+
+/// Between two looks at who serves what in a cluster.
+const REFRESH_REST: Duration = Duration::from_secs(1);
 
 /// The clock is asked for again after this many beats: drift and a clock that was set are noticed
 /// in a process that only ever reads.
@@ -102,7 +105,7 @@ impl Probe {
         let arrived = !self.up;
         self.miss_nothing(true);
         if arrived {
-            self.line.breaker.allow_trial();
+            self.line.breakers.allow_trials();
             self.beats_to_clock = 0;
         }
         self.look_at_clock(arrived).await;
@@ -131,6 +134,8 @@ impl Probe {
             self.refreshing = Some(Task::spawn(async move {
                 // A refresh that fails is followed by the next misses.
                 let _ = client.force_reconnection().await;
+                // The client serves nobody while it looks, so it gets a rest from looking.
+                sleep(REFRESH_REST).await;
             }));
         }
     }

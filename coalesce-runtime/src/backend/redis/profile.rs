@@ -1,5 +1,6 @@
 //! The client's settings that survive faults, for each topology. Each was chosen by a measured failure.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use fred::clients::Client;
@@ -70,12 +71,35 @@ fn config(address: Address) -> Result<Config, UrlProblem> {
         // A client of the older protocol cannot connect while the server's persistence is broken.
         version: RespVersion::RESP3,
         server: server(address.topology, address.nodes),
-        username: address.user,
-        password: address.password,
+        username: address.user.map(one_word),
+        password: address.password.map(one_word),
         database: address.database,
         ..Config::default()
     };
     if tls { secured(config) } else { Ok(config) }
+}
+
+/// A user or a password as one word of a line.
+///
+/// The client signs in with a line of plain words, `HELLO 3 AUTH user password`: a password with a
+/// space was refused, and one with a line break would go on as a command. Between double quotes the
+/// server reads any byte.
+fn one_word(text: String) -> String {
+    let stands_alone = |byte: u8| !byte.is_ascii() || byte.is_ascii_graphic();
+    if text.bytes().all(stands_alone) && !text.contains(['"', '\'']) {
+        return text;
+    }
+    let mut word = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => word.extend(['\\', character]),
+            ' '..='~' | '\u{80}'.. => word.push(character),
+            // Writing to a string cannot fail.
+            control => drop(write!(word, "\\x{:02x}", u32::from(control))),
+        }
+    }
+    word.push('"');
+    word
 }
 
 #[cfg(feature = "tls")]
@@ -118,9 +142,10 @@ fn server(topology: Topology, nodes: Vec<(String, u16)>) -> ServerConfig {
     }
 }
 
-/// Within one client; its first delay is short because most cuts are.
+/// Within one client. Its first delay is short because most cuts are, and no delay is long: it is all
+/// outage once the server is back.
 fn reconnects() -> ReconnectPolicy {
-    let mut policy = ReconnectPolicy::new_exponential(0, 50, 1_000, 2);
+    let mut policy = ReconnectPolicy::new_exponential(0, 50, 250, 2);
     policy.set_jitter(50);
     policy
 }
@@ -180,6 +205,17 @@ mod tests {
         let address = Address::parse("redis://h").unwrap();
         let profile = Profile::new(address, Duration::ZERO);
         assert!(profile.is_ok_and(|it| it.deadline() > Duration::ZERO));
+    }
+
+    #[test]
+    fn a_password_is_one_word_whatever_is_in_it() {
+        let word = |text: &str| one_word(text.to_owned());
+        for plain in ["hunter2", "p@ss:w/rd%", "geheimß", "back\\slash"] {
+            assert_eq!(word(plain), plain);
+        }
+        assert_eq!(word("two words"), r#""two words""#);
+        assert_eq!(word(r#"it's "\""#), r#""it's \"\\\"""#);
+        assert_eq!(word("a\r\nFLUSHALL\0"), r#""a\x0d\x0aFLUSHALL\x00""#);
     }
 
     #[cfg(not(feature = "tls"))]

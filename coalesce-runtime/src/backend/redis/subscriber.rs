@@ -24,6 +24,9 @@ use crate::words::key::Key;
 /// How long nothing is subscribed after a refusal, at first and at most: each trial costs a connection.
 const REFUSED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
+/// A longer linger is meant as "for ever", which no clock can express.
+const LONGEST_LINGER: Duration = Duration::from_hours(24);
+
 /// Who listens to what.
 #[derive(Debug)]
 pub(super) struct Subscriber {
@@ -48,7 +51,7 @@ impl Subscriber {
     pub(super) fn new(line: Arc<Line>, linger: Duration) -> Self {
         Self {
             line,
-            linger,
+            linger: linger.min(LONGEST_LINGER),
             bell: Notify::new(),
             state: Mutex::new(State {
                 registry: Registry::default(),

@@ -1,0 +1,89 @@
+//! Membership: one caller's part in an entry of the fold.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::fold::{Entry, Fold, Seat, Stage};
+use super::settlement::Settlement;
+
+/// A caller's membership of an entry. Dropping it leaves the entry.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(super) fold: Arc<Fold>,
+    pub(super) entry: Arc<Entry>,
+    pub(super) stage: watch::Receiver<Stage>,
+    /// Whether it is this member that reads the state and starts the driver.
+    pub(super) reads: bool,
+    /// The entry before this one, when its outcome is still being stored.
+    pub(super) after: Option<watch::Receiver<Stage>>,
+}
+
+impl Member {
+    pub(crate) const fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
+    pub(crate) const fn reads(&self) -> bool {
+        self.reads
+    }
+
+    /// Waits until the entry before this one has settled.
+    pub(crate) async fn predecessor_settled(&mut self) {
+        if let Some(after) = &mut self.after {
+            // An error means that it is gone, which is just as over.
+            let _ = after
+                .wait_for(|stage| matches!(stage, Stage::Settled(_)))
+                .await;
+            self.after = None;
+        }
+    }
+
+    /// Hands the entry to a driver: this member becomes one that waits.
+    pub(crate) fn hand_over(&mut self) {
+        self.fold.drive(&self.entry);
+        self.reads = false;
+    }
+
+    /// Settles the entry that this member reads for.
+    pub(crate) fn settle(&mut self, settlement: Settlement) {
+        self.reads = false;
+        self.fold.settle(&self.entry, settlement);
+    }
+
+    /// Takes the place of a reader that went away. Only one member succeeds.
+    pub(crate) fn claim_reading(&mut self) -> bool {
+        self.reads = self.entry.claim_reading();
+        self.reads
+    }
+
+    /// Takes the seat, if nobody has.
+    pub(crate) fn take_seat(&self) -> Option<Seat> {
+        self.entry.take_seat()
+    }
+
+    /// The stage now.
+    pub(crate) fn stage(&mut self) -> Stage {
+        self.stage.borrow_and_update().clone()
+    }
+
+    /// Waits for another stage than the one seen last.
+    pub(crate) async fn changed(&mut self) {
+        // The sender lives in the entry, which this member holds.
+        let _ = self.stage.changed().await;
+    }
+
+    /// Waits for the end.
+    pub(crate) async fn settled(&mut self) {
+        let _ = self
+            .stage
+            .wait_for(|stage| matches!(stage, Stage::Settled(_)))
+            .await;
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.fold.leave(&self.entry, self.reads);
+    }
+}

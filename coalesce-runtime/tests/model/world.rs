@@ -1,0 +1,318 @@
+//! The world of the model: the real cell, its callers, and what has happened so far.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use coalesce_runtime::coordination::{
+    BeginAnswer, BeginAsk, Cell, Envelope, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk,
+    ReplaceAsk, Seen, ServerTime, Status, Token,
+};
+
+use crate::caller::{Caller, How, Leading, Phase};
+use crate::key;
+use crate::setup::{Faults, Mistake, Setup};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct World {
+    pub(crate) cell: Cell,
+    pub(crate) tick: u8,
+    pub(crate) callers: Vec<Caller>,
+    pub(crate) left: Faults,
+    pub(crate) past: Past,
+}
+
+/// What has happened, as far as the properties want to know. Flights are numbered by their election.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Past {
+    /// The flights, in the order in which the lock was given to them.
+    pub(crate) elected: Vec<Token>,
+    /// The numbers of the flights whose outcome became the state, in that order.
+    pub(crate) stored: Vec<u8>,
+    /// Flights whose outcome nobody gets who comes later: ended, or begun before an invalidation.
+    pub(crate) barred: u16,
+    /// Flights elected before an invalidation.
+    pub(crate) fenced: u16,
+    /// Flights whose body has begun.
+    pub(crate) begun: u16,
+    /// No lock lives longer.
+    pub(crate) locked_until: u8,
+}
+
+/// Whether the answer to a question arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    Arrives,
+    IsLost,
+}
+
+/// Finer than a tick, so that an invalidation has a before and an after within one.
+const TICK: u64 = 4;
+
+pub(crate) fn ticks(number: u8) -> Duration {
+    Duration::from_micros(u64::from(number) * TICK)
+}
+
+impl World {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        Self {
+            cell: Cell::default(),
+            tick: 1,
+            callers: vec![Caller::new(); setup.callers],
+            left: setup.faults.clone(),
+            past: Past::default(),
+        }
+    }
+
+    fn now(&self, setup: &Setup) -> ServerTime {
+        let invalidated = setup.faults.invalidations - self.left.invalidations;
+        ServerTime::from_micros(u64::from(self.tick) * TICK + u64::from(invalidated))
+    }
+
+    /// BEGIN: the first one, one whose answer was lost, or a follower's look.
+    pub(crate) fn begin(&mut self, setup: &Setup, number: usize, answer: Answer) {
+        let now = self.now(setup);
+        let caller = &mut self.callers[number];
+        if caller.phase == Phase::Away {
+            caller.phase = Phase::Asking;
+            caller.barred = self.past.barred;
+        }
+        let token = caller.token(number);
+        let ask = begin_ask(setup, token, &caller.phase);
+        let told = if setup.mistake == Some(Mistake::NoTakeover) && ask.following.is_some() {
+            self.only_read(now, &ask)
+        } else {
+            Some(self.cell.begin(now, &ask))
+        };
+        let Some(told) = told else {
+            self.callers[number].looked();
+            return;
+        };
+        let leads = matches!(told, BeginAnswer::Lead { .. });
+        if leads {
+            self.past.elect(token);
+            self.lock_for(setup.lease);
+        }
+        if answer == Answer::IsLost {
+            self.left.losses -= 1;
+            if setup.mistake == Some(Mistake::NewTokenEachTime) {
+                self.callers[number].attempt += 1;
+            }
+            return;
+        }
+        if leads {
+            self.past.begun |= self.past.bit(token);
+        }
+        self.callers[number].begun(token, now, told);
+    }
+
+    /// A look at the state that leaves the lock alone; `None` when there is nothing new.
+    fn only_read(&mut self, now: ServerTime, ask: &BeginAsk) -> Option<BeginAnswer> {
+        let bytes = self.cell.read(now)?;
+        let new = ask.seen != Some(Seen::of_state(Some(&bytes)));
+        new.then_some(BeginAnswer::State(bytes))
+    }
+
+    /// RENEW.
+    pub(crate) fn renew(&mut self, setup: &Setup, number: usize, answer: Answer) {
+        let Some(leading) = self.leading(number) else {
+            return;
+        };
+        let ask = RenewAsk {
+            key: key(),
+            token: leading.token,
+            seen: leading.seen,
+            lease: ticks(setup.lease),
+        };
+        let now = self.now(setup);
+        let told = self.cell.renew(now, &ask);
+        if told != RenewAnswer::Lost {
+            self.lock_for(setup.lease);
+        }
+        let lost = answer == Answer::IsLost;
+        self.left.losses -= u8::from(lost);
+        if let Phase::Leading(leading) = &mut self.callers[number].phase {
+            leading.beat_due = false;
+            leading.unsure_for = match told {
+                _ if lost => leading.unsure_for,
+                RenewAnswer::Lost => setup.pending,
+                _ => 0,
+            };
+        }
+    }
+
+    /// FINISH. Its own caller gets the outcome whatever the answer is.
+    pub(crate) fn finish(&mut self, setup: &Setup, number: usize, answer: Answer) {
+        let Some(leading) = self.leading(number) else {
+            return;
+        };
+        let now = self.now(setup);
+        let ask = finish_ask(setup, &leading);
+        let mut told = self.cell.finish(now, &key(), &ask);
+        if setup.mistake == Some(Mistake::UnfencedFinish) && told.answer == FinishAnswer::Lost {
+            told.publish = self.cell.replace(now, &key(), &unfenced(&ask)).publish;
+            told.answer = FinishAnswer::Stored;
+        }
+        // A finish asked again publishes nothing: it was counted the first time.
+        if told.answer == FinishAnswer::Stored && told.publish.is_some() {
+            self.past.stored.push(self.past.number(leading.token));
+        }
+        // A flight has ended when its end is recorded, which a refusal does not do.
+        if told.answer != FinishAnswer::Lost {
+            self.past.barred |= self.past.bit(leading.token);
+        }
+        self.tell(setup, told.publish);
+        if answer == Answer::IsLost {
+            self.left.losses -= 1;
+            if let Phase::Leading(leading) = &mut self.callers[number].phase {
+                leading.ended = true;
+            }
+            return;
+        }
+        let how = match told.answer {
+            FinishAnswer::Stored | FinishAnswer::Spared => How::Led,
+            FinishAnswer::Fenced { .. } | FinishAnswer::Lost => How::LedInVain,
+        };
+        self.callers[number].phase = Phase::Answered {
+            with: leading.token,
+            how,
+        };
+        self.callers[number].told.clear();
+    }
+
+    /// ABANDON, after a panic.
+    pub(crate) fn abandon(&mut self, setup: &Setup, number: usize) {
+        let Some(leading) = self.leading(number) else {
+            return;
+        };
+        let now = self.now(setup);
+        let told = self.cell.abandon(now, &key(), leading.token);
+        self.left.panics -= 1;
+        self.gone(number);
+        self.tell(setup, told.publish);
+    }
+
+    /// REPLACE by no outcome, from outside.
+    pub(crate) fn invalidate(&mut self, setup: &Setup) {
+        self.left.invalidations -= 1;
+        let now = self.now(setup);
+        let token = Token::from_bytes([0xff; Token::LEN]);
+        let envelope = Envelope::new(Status::Invalidated, 0, token, Duration::ZERO, Bytes::new());
+        let life = ticks(100);
+        let told = self
+            .cell
+            .replace(now, &key(), &ReplaceAsk { envelope, life });
+        self.past.fenced |= self.past.all();
+        self.past.barred |= self.past.begun;
+        self.tell(setup, told.publish);
+    }
+
+    /// Time passes, once everybody who is well has done what was due.
+    pub(crate) fn pass(&mut self, setup: &Setup) {
+        self.tick += 1;
+        let now = self.now(setup);
+        self.cell.expire(now);
+        for caller in &mut self.callers {
+            caller.wait_a_tick(setup);
+        }
+    }
+
+    /// Whether time may pass: nobody is due, and something waits for time.
+    pub(crate) fn may_pass(&self, setup: &Setup) -> bool {
+        let due = |caller: &Caller| caller.is_due(setup);
+        let waits = |caller: &Caller| match &caller.phase {
+            Phase::Following(_) => true,
+            Phase::Leading(leading) => !leading.stalled,
+            _ => false,
+        };
+        !self.callers.iter().any(due)
+            && (self.callers.iter().any(waits) || self.tick < self.past.locked_until)
+    }
+
+    pub(crate) fn gone(&mut self, number: usize) {
+        self.callers[number].phase = Phase::Gone;
+        self.callers[number].told.clear();
+    }
+
+    pub(crate) fn leading(&self, number: usize) -> Option<Leading> {
+        match &self.callers[number].phase {
+            Phase::Leading(leading) => Some(leading.clone()),
+            _ => None,
+        }
+    }
+
+    fn lock_for(&mut self, lease: u8) {
+        self.past.locked_until = self.past.locked_until.max(self.tick + lease);
+    }
+
+    fn tell(&mut self, setup: &Setup, message: Option<Bytes>) {
+        let Some(message) = message else {
+            return;
+        };
+        for caller in &mut self.callers {
+            let hears = match caller.phase {
+                Phase::Following(_) => true,
+                Phase::Away | Phase::Asking => setup.lingers,
+                _ => false,
+            };
+            if hears {
+                caller.told.push(message.clone());
+            }
+        }
+    }
+}
+
+impl Past {
+    /// A token whose first election nobody knows of may be elected again, after others.
+    fn elect(&mut self, token: Token) {
+        if self.elected.last() != Some(&token) {
+            self.elected.push(token);
+        }
+    }
+
+    fn number(&self, token: Token) -> u8 {
+        let number = self.elected.iter().rposition(|elected| *elected == token);
+        u8::try_from(number.expect("a flight that was elected")).expect("few flights")
+    }
+
+    /// The flight's place in a set of flights.
+    pub(crate) fn bit(&self, token: Token) -> u16 {
+        1 << self.number(token)
+    }
+
+    fn all(&self) -> u16 {
+        (1 << self.elected.len()) - 1
+    }
+}
+
+fn begin_ask(setup: &Setup, token: Token, phase: &Phase) -> BeginAsk {
+    let following = match phase {
+        Phase::Following(following) => Some(following),
+        _ => None,
+    };
+    BeginAsk {
+        token,
+        lease: ticks(setup.lease),
+        // Nothing is retained: a newcomer wants no state that is there already.
+        seen: following.map(|following| following.seen),
+        following: following.map(|following| following.leader),
+    }
+}
+
+fn finish_ask(setup: &Setup, leading: &Leading) -> FinishAsk {
+    let token = leading.token;
+    FinishAsk {
+        envelope: Envelope::new(Status::Done, 1, token, Duration::ZERO, Bytes::new()),
+        ended_ago: Duration::ZERO,
+        life: ticks(setup.life),
+        seen: leading.seen,
+        may_retake: leading.may_retake(setup),
+        spare_value: None,
+    }
+}
+
+fn unfenced(ask: &FinishAsk) -> ReplaceAsk {
+    ReplaceAsk {
+        envelope: ask.envelope.clone(),
+        life: ask.life,
+    }
+}

@@ -1,0 +1,13 @@
+//! A reference to something that cannot be copied: mended.
+
+use coalesce::coalesce;
+
+#[derive(Clone)]
+struct Database(u64);
+
+#[coalesce(key = id, skip(database))]
+async fn get(database: &Database, id: u64) -> u64 {
+    database.0 + id
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! A receiver that cannot be copied.
+
+use coalesce::coalesce;
+
+struct Shop(u64);
+
+impl Shop {
+    #[coalesce(key = id)]
+    async fn get(&self, id: u64) -> u64 {
+        self.0 + id
+    }
+}
+
+fn main() {}
