@@ -1,4 +1,4 @@
-//! Key templates.
+//! Keys that are written as templates.
 
 use super::{accepted, refusal};
 
