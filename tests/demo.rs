@@ -1,5 +1,11 @@
 //! The demo, held to its figures: counts exactly, times with slack for a busy machine.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -216,7 +222,10 @@ fn turn() -> MutexGuard<'static, ()> {
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
-    command.args(arguments).env_remove("COALESCE_REDIS_URL");
+    command
+        .args(arguments)
+        .env_remove("COALESCE_REDIS_URL")
+        .env_remove("COALESCE_DISABLED");
     command
 }
 
@@ -256,12 +265,16 @@ impl Redis {
         let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
-        let child = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-            .args(["--save", "", "--requirepass", password])
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("these tests start a server of their own: install redis-server");
+        let start = |program: &str| {
+            Command::new(program)
+                .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+                .args(["--save", "", "--requirepass", password])
+                .stdout(Stdio::null())
+                .spawn()
+        };
+        let child = start("redis-server")
+            .or_else(|_| start("valkey-server"))
+            .expect("this test starts a server of its own: install redis-server or valkey-server");
         let redis = Self { child, port };
         for _ in 0..500 {
             if is_open(port) {

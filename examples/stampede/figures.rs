@@ -108,6 +108,9 @@ impl Figures {
                 self.executions
             ));
         }
+        if options.kill && self.details.killed_executions == 0 {
+            broken.push("no body was killed: it had ended before".to_owned());
+        }
         let written = self.executions - self.details.killed_executions.min(self.executions);
         if let Some(writes) = self.state_writes
             && writes != written

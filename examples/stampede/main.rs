@@ -35,6 +35,9 @@ const NOT_SHOWN: u8 = 2;
 /// What a shell expects of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
+const NO_PROCESSES: &str = "--kill needs pods that are processes, and so a Redis: \
+                            install redis-server or set COALESCE_REDIS_URL";
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
@@ -76,11 +79,7 @@ async fn play(options: Options) -> Result<ExitCode, Failure> {
     };
     show::say(&options, show::backend(&options, server.as_ref()));
     if options.kill && server.is_none() {
-        return Err(
-            "--kill needs pods that are processes, and so a Redis: install redis-server \
-                    or set COALESCE_REDIS_URL"
-                .into(),
-        );
+        return Err(NO_PROCESSES.into());
     }
     let stage = Stage {
         options,

@@ -52,7 +52,9 @@ impl Stage {
         let opened = Instant::now();
         fleet.go().await?;
         // Whoever has not been answered by then is missing in the figures.
-        let _ = timeout(ANSWERED, go_on(&mut fleet, &mut watch, progress)).await;
+        if let Ok(ended) = timeout(ANSWERED, go_on(&mut fleet, &mut watch, progress)).await {
+            ended?;
+        }
         let wall = watch.last_answer.saturating_duration_since(opened);
 
         let traffic = match monitor {

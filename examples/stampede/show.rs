@@ -67,11 +67,8 @@ impl Progress {
         let killed = watch
             .kill
             .map(|kill| format!(", pod {} was killed", kill.pod));
-        let executions = watch.ledger.starts().count();
-        self.0.set_message(format!(
-            "{executions} executions{}",
-            killed.unwrap_or_default()
-        ));
+        let executions = counted(watch.ledger.starts().count() as u64, "execution");
+        self.0.set_message(executions + &killed.unwrap_or_default());
     }
 }
 
