@@ -119,12 +119,12 @@ impl KeyBuilder {
 
     /// Adds one part made from a template.
     ///
-    /// In a hole everything that also occurs in the literal text is escaped, so a value cannot
-    /// take over a separator: `("a/b", "c")` and `("a", "b/c")` in `"{0}/{1}"` differ.
+    /// In a hole every character by which literal text separates is escaped, so a value cannot take
+    /// over a separator: `("a/b", "c")` and `("a", "b/c")` in `"{0}/{1}"` differ.
     pub fn template(&mut self, pieces: &[Piece<'_>]) -> &mut Self {
-        let literal = |byte: u8| {
+        let separates = |byte: u8| {
             pieces.iter().any(|piece| match piece {
-                Piece::Text(text) => text.as_bytes().contains(&byte),
+                Piece::Text(text) => separators_of(text).any(|separator| separator == byte),
                 Piece::Hole(_) => false,
             })
         };
@@ -134,11 +134,8 @@ impl KeyBuilder {
                 Piece::Text(literal) => text.push_str(literal),
                 // `%` is escaped once more, which tells this escaping from the part's own.
                 Piece::Hole(part) => {
-                    escape(
-                        &text_of(*part),
-                        |byte| byte != b'%' && !literal(byte),
-                        &mut text,
-                    );
+                    let keep = |byte| byte != b'%' && !separates(byte);
+                    escape(&text_of(*part), keep, &mut text);
                 }
             }
         }
@@ -189,6 +186,15 @@ impl KeyBuilder {
             digest,
         }))
     }
+}
+
+/// The characters that end a hole in front of this literal text: its punctuation, or, where it has
+/// none, all of it.
+fn separators_of(literal: &str) -> impl Iterator<Item = u8> {
+    let punctuated = literal.bytes().any(|byte| !byte.is_ascii_alphanumeric());
+    literal
+        .bytes()
+        .filter(move |byte| !punctuated || !byte.is_ascii_alphanumeric())
 }
 
 fn digest(namespace: &str, version: Option<u32>, key: &str) -> [u8; Key::DIGEST_LEN] {
@@ -263,6 +269,18 @@ mod tests {
         assert_eq!(of("acme", "A-1"), "n:acme/A-1");
         assert_ne!(of("a/b", "c"), of("a", "b/c"));
         assert_ne!(of("a%2Fb", "c"), of("a/b", "c"));
+    }
+
+    #[test]
+    fn words_between_holes_leave_the_values_readable() {
+        let of = |literal: &'static str, a: &str, b: &str| {
+            let mut builder = KeyBuilder::default();
+            builder.template(&[Piece::Hole(&a), Piece::Text(literal), Piece::Hole(&b)]);
+            builder.finish("n".into(), None).tag().to_owned()
+        };
+        assert_eq!(of("/orders/", "acme", "so"), "n:acme/orders/so");
+        assert_ne!(of("x/", "ax", "b"), of("x/", "a", "xb"));
+        assert_ne!(of("x", "axb", "c"), of("x", "a", "bxc"));
     }
 
     #[test]
