@@ -23,7 +23,7 @@ const MISSES: u8 = 2;
 const LAST_MISSES: u8 = 24;
 
 /// Between two looks at who serves what in a cluster.
-const REFRESH_REST: Duration = Duration::from_secs(1);
+const REFRESH_REST: Duration = Duration::from_millis(250);
 
 /// The clock is asked for again after this many beats: drift and a clock that was set are noticed
 /// in a process that only ever reads.

@@ -153,8 +153,9 @@ fn reconnects() -> ReconnectPolicy {
 fn connection(topology: &Topology) -> ConnectionConfig {
     let clustered = *topology == Topology::Cluster;
     ConnectionConfig {
-        connection_timeout: Duration::from_millis(750),
-        internal_command_timeout: Duration::from_millis(750),
+        // While a client connects to one node of a cluster it serves none, so neither may take long.
+        connection_timeout: Duration::from_millis(500),
+        internal_command_timeout: Duration::from_millis(500),
         max_command_attempts: if clustered { 2 } else { 1 },
         max_command_buffer_len: 10_000,
         // A second net: under steady load it finds nothing, so the probe is the first.
