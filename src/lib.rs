@@ -59,8 +59,8 @@ pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
     AlreadySet, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder, Counts, DirectCall,
     Entry, Error, Fault, Headers, Key, KeyBuilder, KeyPart, KeyWriter, MemoryCoordinator,
-    MissingHeader, OnError, OnRedisError, Piece, Policy, Problem, RedisCoordinator, RedisHealth,
-    RedisSettings, UrlProblem, coordination,
+    MissingHeader, OnError, OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator,
+    RedisHealth, RedisSettings, Scope, UrlProblem, coordination,
 };
 
 #[doc(hidden)]

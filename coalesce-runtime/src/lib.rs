@@ -27,6 +27,7 @@ pub use words::fault::Fault;
 pub use words::key::{Key, KeyBuilder, Piece};
 pub use words::key_part::{KeyPart, KeyWriter};
 pub use words::policy::{ClockProblem, Clocks, MissingHeader, OnError, OnRedisError, Policy};
+pub use words::switch::{Position, Scope};
 
 /// What a coordinator is: for those who bring their own, and for the suites that hold each to the same promises.
 pub mod coordination {

@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::fold::Fold;
 use super::heartbeat::Heartbeat;
+use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::observer::Counters;
@@ -47,6 +48,7 @@ pub(crate) struct Core {
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) counters: Counters,
+    pub(crate) switchboard: Arc<Switchboard>,
     stopping: AtomicBool,
     /// How many drivers work.
     drivers: watch::Sender<usize>,
@@ -57,6 +59,7 @@ impl Core {
         let fold = Arc::<Fold>::default();
         Self {
             heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), settings.lease),
+            switchboard: Switchboard::new(Arc::clone(&coordinator)),
             coordinator,
             settings,
             fold,

@@ -9,4 +9,5 @@ pub(crate) mod leader;
 pub(crate) mod member;
 pub(crate) mod refresh;
 pub(crate) mod settlement;
+pub(crate) mod switchboard;
 pub(crate) mod waiter;

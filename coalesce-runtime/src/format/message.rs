@@ -71,6 +71,19 @@ impl Message {
         encode(b'A', ServerTime::default(), &marker.encode(key))
     }
 
+    /// The bytes of the message that says something about `key` has changed: read it again.
+    pub fn encode_changed(key: &Key) -> Bytes {
+        let token = Token::from_bytes([0; Token::LEN]);
+        let marker = Envelope::new(
+            Status::Invalidated,
+            0,
+            token,
+            std::time::Duration::ZERO,
+            Bytes::new(),
+        );
+        Self::wrap_outcome(&marker.encode(key), None)
+    }
+
     /// Reads a message on `key`'s channel.
     ///
     /// # Errors

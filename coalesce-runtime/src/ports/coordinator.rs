@@ -63,8 +63,19 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// The same without any I/O, when the subscription exists already and is known to be sound.
     fn listening(&self, key: &Key) -> Option<Listener>;
 
-    /// How many channels are subscribed, lingering ones included.
+    /// How many channels of keys are subscribed, lingering ones included.
     fn subscriptions(&self) -> usize;
+
+    /// Every position of the kill switch, as field and text. One `HGETALL` in Redis.
+    fn switches(&self) -> Reply<'_, Vec<(String, String)>>;
+
+    /// Set a position of the kill switch, or clear it, and tell every process. One script. Answers
+    /// the text that it replaces.
+    fn set_switch<'a>(&'a self, field: &'a str, text: Option<&'a str>)
+    -> Reply<'a, Option<String>>;
+
+    /// Hear of changes to the kill switch: any notice means that it is to be read again.
+    fn switch_news(&self) -> Reply<'_, Listener>;
 
     /// Close connections in an orderly way.
     fn close(&self) -> Reply<'_, ()>;

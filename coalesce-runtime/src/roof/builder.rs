@@ -12,6 +12,7 @@ use crate::backend::redis::{RedisCoordinator, RedisSettings};
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
+use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
 use crate::words::error::{BuildError, Problem};
 use crate::words::policy::Policy;
@@ -159,6 +160,8 @@ impl CoalescerBuilder {
             _ => return Err(BuildError::of(problems)),
         };
         let core = Arc::new(Core::new(coordinator, self.settings));
+        core.switchboard.reread().await;
+        tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
         Ok(Coalescer(Arc::new(Inner {
             core,
             policies,

@@ -179,7 +179,12 @@ impl Call {
 /// Whether a call of `key` is coalesced, or runs as if the attribute were not there.
 pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
     let core = &coalescer.0.core;
-    if coalescer.0.disabled || !policy.enabled || core.is_stopping() || is_inside(key) {
+    if coalescer.0.disabled
+        || !policy.enabled
+        || core.is_stopping()
+        || is_inside(key)
+        || core.switchboard.is_off(key.namespace())
+    {
         core.counters.bypassed.up();
         Route::Bypass
     } else {

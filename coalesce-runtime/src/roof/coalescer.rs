@@ -9,7 +9,9 @@ use super::direct::DirectCall;
 use super::site::CallSite;
 use crate::flight::core::Core;
 use crate::ports::observer::Counts;
+use crate::words::fault::Fault;
 use crate::words::policy::Policy;
+use crate::words::switch::{Position, Scope};
 
 /// Coalesces calls through one coordinator: Redis, or the memory of this process.
 ///
@@ -74,6 +76,50 @@ impl Coalescer {
     /// closes the connections.
     pub async fn shutdown(&self, grace: Duration) {
         self.0.core.shut_down(grace).await;
+    }
+
+    /// Turns the kill switch of `scope`, in every process of the fleet: within milliseconds, or within
+    /// a second where the message is lost. Answers the position that it replaces. One round trip here,
+    /// none per call anywhere.
+    ///
+    /// While a scope is off its calls run as if the attribute were not there, without any Redis traffic.
+    /// A namespace's own position counts more than that of everything.
+    ///
+    /// # Errors
+    ///
+    /// When the coordinator gave no answer: the switch may have been turned all the same.
+    pub async fn switch(
+        &self,
+        scope: &Scope,
+        position: &Position,
+    ) -> Result<Option<Position>, Fault> {
+        self.turn(scope, Some(position.encode())).await
+    }
+
+    /// Takes the position of `scope` away: a namespace follows the position of everything again, and
+    /// everything is on. Answers the position that it had. One round trip.
+    ///
+    /// # Errors
+    ///
+    /// When the coordinator gave no answer: the position may be gone all the same.
+    pub async fn clear_switch(&self, scope: &Scope) -> Result<Option<Position>, Fault> {
+        self.turn(scope, None).await
+    }
+
+    /// The position of `scope` as this process knows it. No round trip.
+    pub fn position(&self, scope: &Scope) -> Option<Position> {
+        self.0.core.switchboard.position(scope)
+    }
+
+    async fn turn(&self, scope: &Scope, text: Option<String>) -> Result<Option<Position>, Fault> {
+        let core = &self.0.core;
+        let replaced = core
+            .coordinator
+            .set_switch(&scope.field(), text.as_deref())
+            .await?;
+        // The one who turned it sees it turned, whenever the news arrives.
+        core.switchboard.reread().await;
+        Ok(replaced.and_then(|text| Position::decode(&text)))
     }
 
     /// The policy of a call site.

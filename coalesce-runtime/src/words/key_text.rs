@@ -21,6 +21,24 @@ pub(crate) fn escape(text: &str, keep: impl Fn(u8) -> bool, out: &mut String) {
     }
 }
 
+/// Reads what [`escape`] wrote; `None` for what it never writes.
+pub(crate) fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        let digits = std::str::from_utf8(digits).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// Appends one byte as `%XX`.
 pub(crate) fn push_escaped(byte: u8, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";

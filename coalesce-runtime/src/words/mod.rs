@@ -7,4 +7,5 @@ pub(crate) mod key;
 pub(crate) mod key_part;
 pub(crate) mod key_text;
 pub(crate) mod policy;
+pub(crate) mod switch;
 pub(crate) mod token;

@@ -8,5 +8,6 @@ mod invalidation;
 mod outcomes;
 mod retention;
 mod sharing;
+mod switch;
 mod trouble;
 mod waiting;

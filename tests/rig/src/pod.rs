@@ -102,6 +102,8 @@ pub struct PodState {
     pub subscriptions: usize,
     /// Takeovers counted.
     pub takeovers: u64,
+    /// Whether everything is switched off, as far as the pod knows.
+    pub switched_off: bool,
     /// Calls that went past the coordinator.
     pub bypassed: u64,
     /// Questions to Redis without an answer.
@@ -119,6 +121,11 @@ pub enum Order {
     Invalidate {
         /// Its key.
         key: String,
+    },
+    /// Turn the kill switch of everything.
+    Switch {
+        /// Whether calls are coalesced.
+        on: bool,
     },
     /// Say how you are.
     State,
@@ -178,6 +185,12 @@ impl Pod {
             key: key.to_owned(),
         });
         assert_eq!(self.line(), "invalidated");
+    }
+
+    /// Turns the kill switch of everything, in the whole fleet.
+    pub fn switch(&mut self, on: bool) {
+        self.order(&Order::Switch { on });
+        assert_eq!(self.line(), "switched");
     }
 
     /// Ends the pod in an orderly way.

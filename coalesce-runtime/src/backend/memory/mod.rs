@@ -3,6 +3,7 @@
 mod channels;
 mod store;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +17,11 @@ use crate::engine::ask::{
     BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
 use crate::engine::cell::{Cell, Told};
+use crate::format::message::Message;
 use crate::ports::coordinator::{Coordinator, Interest, Listener, Reply};
 use crate::words::clock::{ServerClock, ServerTime, now};
 use crate::words::key::Key;
+use crate::words::switch::switch_key;
 use crate::words::token::Token;
 
 /// A coordinator that lives in this process and needs no server.
@@ -62,6 +65,7 @@ pub struct MemoryCoordinator {
 struct Shared {
     store: Store,
     channels: Channels,
+    switch: BTreeMap<String, String>,
 }
 
 impl MemoryCoordinator {
@@ -174,7 +178,35 @@ impl Coordinator for MemoryCoordinator {
     }
 
     fn subscriptions(&self) -> usize {
-        lock(&self.shared).channels.len()
+        let channels = &lock(&self.shared).channels;
+        channels.len() - usize::from(channels.has(switch_key()))
+    }
+
+    fn switches(&self) -> Reply<'_, Vec<(String, String)>> {
+        let switch = lock(&self.shared).switch.clone();
+        Box::pin(ready(Ok(switch.into_iter().collect())))
+    }
+
+    fn set_switch<'a>(
+        &'a self,
+        field: &'a str,
+        text: Option<&'a str>,
+    ) -> Reply<'a, Option<String>> {
+        Box::pin(async move {
+            let mut shared = lock(&self.shared);
+            let replaced = match text {
+                Some(text) => shared.switch.insert(field.to_owned(), text.to_owned()),
+                None => shared.switch.remove(field),
+            };
+            shared
+                .channels
+                .publish(switch_key(), &Message::encode_changed(switch_key()));
+            Ok(replaced)
+        })
+    }
+
+    fn switch_news(&self) -> Reply<'_, Listener> {
+        self.listen(switch_key())
     }
 
     fn close(&self) -> Reply<'_, ()> {

@@ -77,6 +77,22 @@ impl Line {
         self.reported(breaker, answer)
     }
 
+    /// HGETALL, in one round trip.
+    pub(super) async fn hash(&self, name: String) -> Result<Vec<(String, String)>, Fault> {
+        let slot = fred::util::redis_keyslot(name.as_bytes());
+        let breaker = self.breakers.of(slot);
+        breaker.admit()?;
+        let client = self.client();
+        let reply = ask(&client, "HGETALL", slot, vec![name.into()], self.limits()).await;
+        let answer = reply
+            .map_err(|error| fault_of(&error))
+            .and_then(replies::hash);
+        if answer == Err(Fault::Garbled) {
+            self.distrust(&client);
+        }
+        self.reported(breaker, answer)
+    }
+
     /// One run of a script. It is sent whole when the server does not know it.
     pub(super) async fn run(&self, script: &Script, call: Call) -> Result<(Said, Instant), Fault> {
         let breaker = self.breakers.of(call.slot);

@@ -32,6 +32,11 @@ impl Keyspace {
         self.name("notify", key)
     }
 
+    /// The hash of the kill switch, and the channel on which its changes are told.
+    pub(super) fn switch(&self) -> String {
+        format!("{}:switch", self.prefix)
+    }
+
     fn name(&self, what: &str, key: &Key) -> String {
         format!("{}:{what}:{{{}}}", self.prefix, key.tag())
     }

@@ -29,6 +29,7 @@ mod script;
 mod settings;
 mod subscriber;
 mod subscribing;
+mod switching;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -361,7 +362,23 @@ impl Coordinator for RedisCoordinator {
     }
 
     fn subscriptions(&self) -> usize {
-        self.0.subscriber.len()
+        self.key_subscriptions()
+    }
+
+    fn switches(&self) -> Reply<'_, Vec<(String, String)>> {
+        self.read_switches()
+    }
+
+    fn set_switch<'a>(
+        &'a self,
+        field: &'a str,
+        text: Option<&'a str>,
+    ) -> Reply<'a, Option<String>> {
+        self.write_switch(field, text)
+    }
+
+    fn switch_news(&self) -> Reply<'_, Listener> {
+        self.hear_of_switches()
     }
 
     fn close(&self) -> Reply<'_, ()> {

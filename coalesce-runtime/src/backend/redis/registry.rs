@@ -107,6 +107,11 @@ impl Registry {
         self.lingering.len() == 1 || self.lingering.len() > MOST_LINGERING
     }
 
+    /// Whether a channel is there.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.channels.contains_key(name)
+    }
+
     /// How many channels there are, lingering ones included.
     pub(super) fn len(&self) -> usize {
         self.channels.len()

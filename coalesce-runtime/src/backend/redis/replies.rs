@@ -121,6 +121,11 @@ impl Said {
     }
 }
 
+/// The reply to HGETALL.
+pub(super) fn hash(reply: Value) -> Result<Vec<(String, String)>, Fault> {
+    reply.convert().map_err(|_| Fault::Garbled)
+}
+
 /// The reply to GET.
 pub(super) fn stored(reply: Value) -> Result<Option<Bytes>, Fault> {
     match reply {

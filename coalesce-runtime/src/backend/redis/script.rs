@@ -11,6 +11,7 @@ use crate::engine::ask::{BeginAsk, FinishAsk, RenewAsk, ReplaceAsk};
 use crate::format::message::Message;
 use crate::words::clock::{micros, millis_up};
 use crate::words::key::Key;
+use crate::words::switch::switch_key;
 use crate::words::token::Token;
 
 /// A script: a constant, known to the server by its digest once it has seen it.
@@ -37,6 +38,7 @@ pub(super) static FINISH: Script = script!("finish.lua");
 pub(super) static ABANDON: Script = script!("abandon.lua");
 pub(super) static REPLACE: Script = script!("replace.lua");
 pub(super) static LOOK: Script = script!("look.lua");
+pub(super) static SWITCH: Script = script!("switch.lua");
 
 impl Script {
     pub(super) fn sha(&self) -> Bytes {
@@ -130,6 +132,21 @@ impl Keyspace {
             slot: slot_of(key),
             keys: vec![self.state(key)],
             args: Vec::new(),
+        }
+    }
+
+    pub(super) fn switched(&self, field: &str, text: Option<&str>) -> Call {
+        let switch = self.switch();
+        Call {
+            slot: fred::util::redis_keyslot(switch.as_bytes()),
+            keys: vec![copied(switch.as_bytes())],
+            args: vec![
+                switch.into(),
+                Message::encode_changed(switch_key()),
+                copied(field.as_bytes()),
+                flag(text.is_some()),
+                copied(text.unwrap_or_default().as_bytes()),
+            ],
         }
     }
 

@@ -124,6 +124,11 @@ impl Subscriber {
         self.state().registry.len()
     }
 
+    /// Whether a channel is among them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.state().registry.has(name)
+    }
+
     /// Whether messages are heard.
     pub(super) fn is_sound(&self) -> bool {
         self.line.is_connected() && self.state().sound

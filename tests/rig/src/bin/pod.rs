@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use coalesce::{Coalescer, coalesce};
+use coalesce::{Coalescer, Position, Scope, coalesce};
 use coalesce_rig::{Answer, Burst, Fails, Ledger, Order, PodState, Site, now_micros};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -174,6 +174,14 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
                 .expect("an invalidation");
             Some("invalidated".to_owned())
         }
+        Order::Switch { on } => {
+            let position = if on { Position::on() } else { Position::off() };
+            coalescer
+                .switch(&Scope::Everything, &position)
+                .await
+                .expect("a switch");
+            Some("switched".to_owned())
+        }
         Order::State => Some(serde_json::to_string(&state_of(coalescer)).expect("a state")),
         Order::ShutDown => {
             coalescer.shutdown(Duration::from_secs(5)).await;
@@ -187,6 +195,9 @@ fn state_of(coalescer: &Coalescer) -> PodState {
     PodState {
         in_flight: coalescer.in_flight(),
         subscriptions: coalescer.subscriptions(),
+        switched_off: coalescer
+            .position(&Scope::Everything)
+            .is_some_and(|position| !position.on),
         takeovers: counts.takeovers,
         bypassed: counts.bypassed,
         faults: counts.faults,

@@ -1,0 +1,106 @@
+//! The switchboard: this process's copy of the kill switch. Asking it costs no round trip.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use crate::ports::coordinator::{Coordinator, Listener};
+use crate::words::clock::now;
+use crate::words::switch::{Position, Scope, field_of};
+
+/// How long a change may stay unseen when nobody tells of it.
+const REREAD: Duration = Duration::from_secs(1);
+
+/// The last known positions. They stay when the coordinator cannot be read.
+#[derive(Debug)]
+pub(crate) struct Switchboard {
+    coordinator: Arc<dyn Coordinator>,
+    /// Whether there is any position at all: what every call looks at first.
+    any: AtomicBool,
+    positions: RwLock<HashMap<String, Position>>,
+}
+
+impl Switchboard {
+    pub(crate) fn new(coordinator: Arc<dyn Coordinator>) -> Arc<Self> {
+        Arc::new(Self {
+            coordinator,
+            any: AtomicBool::new(false),
+            positions: RwLock::default(),
+        })
+    }
+
+    /// Whether calls of `namespace` are to run as if no attribute were there.
+    pub(crate) fn is_off(&self, namespace: &str) -> bool {
+        if !self.any.load(Ordering::Relaxed) {
+            return false;
+        }
+        let positions = self
+            .positions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let now = self.coordinator.clock().server_at(now());
+        let own = positions
+            .get(&field_of(namespace))
+            .filter(|position| position.holds_at(now));
+        let position = own.or_else(|| {
+            positions
+                .get(&Scope::Everything.field())
+                .filter(|position| position.holds_at(now))
+        });
+        position.is_some_and(|position| !position.on)
+    }
+
+    /// The position of a scope, as far as this process knows.
+    pub(crate) fn position(&self, scope: &Scope) -> Option<Position> {
+        let positions = self
+            .positions
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        positions.get(&scope.field()).cloned()
+    }
+
+    /// Reads the positions anew. What cannot be read changes nothing.
+    pub(crate) async fn reread(&self) {
+        let Ok(fields) = self.coordinator.switches().await else {
+            return;
+        };
+        let read = |(field, text): (String, String)| match Position::decode(&text) {
+            Some(position) => Some((field, position)),
+            None => {
+                // Not shown: what stands there is not ours to repeat.
+                tracing::warn!("a position of the kill switch cannot be read");
+                None
+            }
+        };
+        let positions: HashMap<_, _> = fields.into_iter().filter_map(read).collect();
+        self.any.store(!positions.is_empty(), Ordering::Relaxed);
+        *self
+            .positions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = positions;
+    }
+
+    /// Keeps the copy up to date, by news and every second, for as long as the board is there.
+    pub(crate) async fn keep_up(board: Weak<Self>) {
+        let mut news: Option<Listener> = None;
+        while let Some(board) = board.upgrade() {
+            if news.is_none() {
+                news = board.coordinator.switch_news().await.ok();
+            }
+            board.reread().await;
+            drop(board);
+            tokio::select! {
+                _ = heard(&mut news) => {}
+                () = tokio::time::sleep(REREAD) => {}
+            }
+        }
+    }
+}
+
+async fn heard(news: &mut Option<Listener>) {
+    match news {
+        Some(news) => drop(news.next().await),
+        None => std::future::pending().await,
+    }
+}

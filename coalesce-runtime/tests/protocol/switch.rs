@@ -1,0 +1,116 @@
+//! The kill switch: known to every process without a round trip per call.
+
+use std::time::Duration;
+
+use coalesce_runtime::coordination::{Coordinator as _, ServerTime};
+use coalesce_runtime::{Position, Scope};
+
+use crate::fleet::{Fleet, Ledger, MS, all};
+
+/// How many runs ten calls in each pod make.
+async fn runs_of_a_burst(fleet: &Fleet, namespace: &'static str) -> usize {
+    let ledger = Ledger::default();
+    all(fleet, 10 * fleet.pods.len(), |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            pod.call(namespace)
+                .key(1)
+                .run(move || async move { ledger.run(MS).await })
+                .await
+        }
+    })
+    .await;
+    ledger.runs()
+}
+
+/// Lets the pods hear the news; far less than the second after which they would read by themselves.
+async fn news() {
+    tokio::time::sleep(MS).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_is_switched_off_and_on_in_every_process() {
+    let fleet = Fleet::of(3).await;
+    news().await;
+    let [pod, ..] = &fleet.pods[..] else {
+        panic!("a pod")
+    };
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+    let off = Position::off().because("ada", "too slow");
+    assert_eq!(pod.switch(&Scope::Everything, &off).await, Ok(None));
+    news().await;
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 30);
+    assert_eq!(
+        fleet.pods[2].position(&Scope::Everything),
+        Some(off.clone())
+    );
+    assert_eq!(
+        fleet.pods[2].clear_switch(&Scope::Everything).await,
+        Ok(Some(off))
+    );
+    news().await;
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespaces_own_position_counts_more_than_that_of_everything() {
+    let fleet = Fleet::of(2).await;
+    news().await;
+    let pod = &fleet.pods[0];
+    pod.switch(&Scope::namespace("slow"), &Position::off())
+        .await
+        .unwrap();
+    news().await;
+    assert_eq!(runs_of_a_burst(&fleet, "slow").await, 20);
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+    pod.switch(&Scope::Everything, &Position::off())
+        .await
+        .unwrap();
+    pod.switch(&Scope::namespace("slow"), &Position::on())
+        .await
+        .unwrap();
+    news().await;
+    assert_eq!(runs_of_a_burst(&fleet, "slow").await, 1);
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_position_with_an_end_ends_by_itself() {
+    let fleet = Fleet::of(1).await;
+    news().await;
+    let until: ServerTime = fleet
+        .coordinator
+        .clock()
+        .server_at(tokio::time::Instant::now())
+        .plus(5_000 * MS);
+    let off = Position {
+        until: Some(until),
+        ..Position::off()
+    };
+    fleet.pods[0]
+        .switch(&Scope::Everything, &off)
+        .await
+        .unwrap();
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+    tokio::time::sleep(5_000 * MS).await;
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_nobody_told_of_is_seen_within_a_second() {
+    let fleet = Fleet::of(1).await;
+    news().await;
+    // As an operator does by hand: the text alone, and garbage beside it.
+    fleet
+        .coordinator
+        .set_switch("~all", Some("co1 off"))
+        .await
+        .unwrap();
+    fleet
+        .coordinator
+        .set_switch("n", Some("perhaps"))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(1_001)).await;
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+}
