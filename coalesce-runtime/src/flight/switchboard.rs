@@ -91,7 +91,7 @@ impl Switchboard {
             board.reread().await;
             drop(board);
             tokio::select! {
-                _ = heard(&mut news) => {}
+                () = heard(&mut news) => {}
                 () = tokio::time::sleep(REREAD) => {}
             }
         }
