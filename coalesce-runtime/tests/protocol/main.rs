@@ -4,6 +4,7 @@
 
 mod fleet;
 
+mod giving_up;
 mod invalidation;
 mod outcomes;
 mod retention;
