@@ -57,7 +57,11 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
         seen: Some(outdated),
         following: None,
     };
-    let asked_at = now();
+    let mut election = Election {
+        token,
+        seen: outdated,
+        asked_at: now(),
+    };
     match driver
         .core
         .coordinator
@@ -66,16 +70,8 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
     {
         Ok(BeginAnswer::Lead { seen }) => {
             driver.core.counters.refreshes.up();
-            driver
-                .lead(
-                    Election {
-                        token,
-                        seen,
-                        asked_at,
-                    },
-                    Some(runner),
-                )
-                .await;
+            election.seen = seen;
+            driver.lead(election, Some(runner)).await;
         }
         // Somebody has refreshed it in the meantime.
         Ok(BeginAnswer::State(_)) => {}
@@ -83,8 +79,11 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
             tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
         }
-        Err(_) => {
+        Err(fault) => {
             driver.core.counters.faults.up();
+            if fault.may_have_been_executed() {
+                driver.free(election).await;
+            }
             tokio::time::sleep(settings.refresh_pause).await;
         }
     }

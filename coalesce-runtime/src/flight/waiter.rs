@@ -173,7 +173,7 @@ impl Waiter {
     async fn read(&self, member: &mut Member) {
         member.predecessor_settled().await;
         if self.lane == Lane::Solo {
-            tokio::spawn(self.driver(member).run_solo());
+            tokio::spawn(self.driver(member).run_solo(None));
             return;
         }
         let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
@@ -220,7 +220,7 @@ impl Waiter {
 
     fn found_nobody(&self, member: &mut Member, fault: Fault) {
         self.core.counters.faults.up();
-        tokio::spawn(self.driver(member).go_on_without(fault));
+        tokio::spawn(self.driver(member).go_on_without(fault, None));
     }
 
     fn driver(&self, member: &mut Member) -> Driver {
