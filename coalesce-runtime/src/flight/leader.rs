@@ -86,6 +86,9 @@ pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()>
 
 impl Driver {
     /// Leads: the body comes from whoever takes the seat, or from `runner`.
+    ///
+    /// The hold ends before the lock does: a beat on its way while the lock is freed and the state is
+    /// what it was would take it again, for nobody.
     pub(crate) async fn lead(mut self, election: Election, runner: Option<Runner>) {
         let pending = self.policy.clocks().pending();
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
@@ -94,7 +97,10 @@ impl Driver {
             Some(report) => self.bring_home(election, hold, report).await,
             // A refresh that panics is a failed one: it must pause like any other.
             None if refreshes => self.bring_home(election, hold, Report::of_nothing()).await,
-            None => self.abandon(election).await,
+            None => {
+                drop(hold);
+                self.abandon(election).await;
+            }
         }
     }
 
@@ -159,6 +165,8 @@ impl Driver {
     }
 
     async fn bring_home(&mut self, election: Election, hold: Hold, report: Report) {
+        let confirmed = hold.confirmed();
+        drop(hold);
         let answer = self
             .core
             .coordinator
@@ -180,7 +188,7 @@ impl Driver {
             }
             Ok(FinishAnswer::Lost) => {
                 self.core.counters.fenced.up();
-                hold.confirmed()
+                confirmed
             }
         };
         match for_arrivals_until {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
     BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAnswer, RenewAsk,
-    ReplaceAsk, Reply, ServerClock, Token,
+    ReplaceAsk, Reply, ServerClock, Status, Token,
 };
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator, OnRedisError};
 use tokio::time::Instant;
@@ -62,7 +62,14 @@ impl Coordinator for Lossy {
     }
 
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
-        self.inner.finish(key, ask)
+        Box::pin(async move {
+            let answer = self.inner.finish(key, ask).await;
+            if ask.envelope.status == Status::Failed {
+                // The way back is long.
+                tokio::time::sleep(200 * MS).await;
+            }
+            answer
+        })
     }
 
     fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
@@ -152,4 +159,51 @@ async fn a_lock_that_a_refresh_was_granted_in_vain_is_freed() {
     assert_eq!(call(&two).await, 1);
     tokio::time::sleep(100 * MS).await;
     assert_eq!(call(&two).await, 2, "the other process has refreshed it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_is_being_freed_is_not_renewed() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    // The beat of the first second comes while the answer to ABANDON is on its way.
+    let body = ledger.clone();
+    let call = one.call("n").key(1).run(move || async move {
+        let run = body.run(950 * MS).await;
+        assert_eq!(run, 0, "always");
+        run
+    });
+    assert!(tokio::spawn(call).await.is_err());
+    tokio::time::sleep(300 * MS).await;
+    let begun = Instant::now();
+    let call = two.call("n").key(1);
+    assert_eq!(
+        call.run(move || async move { ledger.run(MS).await }).await,
+        2
+    );
+    assert_eq!(begun.elapsed(), MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lock_of_a_failed_refresh_is_not_renewed_while_it_is_freed() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        call.policy(retaining(1_000, 3_000))
+            .try_run(move || async move {
+                let run = ledger.run(950 * MS).await;
+                if run == 2 {
+                    return Err(Failure::Body("down".into()));
+                }
+                Ok(run)
+            })
+    };
+    assert_eq!(call(&one).await, Ok(1));
+    tokio::time::sleep(1_000 * MS).await;
+    assert_eq!(call(&one).await, Ok(1));
+    // The refresh has failed, and then the value is too old for anybody.
+    tokio::time::sleep(2_000 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(call(&two).await, Ok(3));
+    assert_eq!(begun.elapsed(), 950 * MS);
 }
