@@ -46,7 +46,7 @@ pub(crate) fn start(
     tokio::spawn(refresh(driver, outdated, runner, permit));
 }
 
-async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedSemaphorePermit) {
+async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {
     let token = Token::random();
     let settings = driver.core.settings;
     let pending = driver.policy.clocks().pending();
@@ -77,6 +77,8 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
         Ok(BeginAnswer::State(_)) => {}
         // Somebody is at it. The entry stays for a while, so that not every stale answer asks again.
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
+            // A rest is no refresh: it must not keep other keys from theirs.
+            drop(permit);
             tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
         }
         Err(fault) => {
@@ -84,6 +86,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
             if fault.may_have_been_executed() {
                 driver.free(election).await;
             }
+            drop(permit);
             tokio::time::sleep(settings.refresh_pause).await;
         }
     }
