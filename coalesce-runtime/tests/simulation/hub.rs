@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use coalesce_runtime::{Fault, Key};
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use crate::dice::Dice;
 use crate::hearing::Hearing;
 use crate::ledger::{At, Injected, Ledger};
 use crate::server::Server;
 use crate::weather::{DEADLINE, Fate, Weather};
+
+type Line = tokio::sync::Mutex<()>;
 
 /// Everything outside the pods' own memory.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub struct Hub {
     server: Mutex<Server>,
     ledger: Mutex<Ledger>,
     hearings: Vec<Mutex<Hearing>>,
+    /// One connection per pod for scripts: what was sent first is executed first.
+    lines: Vec<Arc<Line>>,
     occasions: Mutex<HashMap<(usize, Option<usize>, &'static str), u64>>,
 }
 
@@ -46,6 +50,7 @@ impl Hub {
             server: Mutex::new(server),
             ledger: Mutex::default(),
             hearings: (0..pods).map(|_| Mutex::default()).collect(),
+            lines: (0..pods).map(|_| Arc::default()).collect(),
             occasions: Mutex::default(),
         })
     }
@@ -136,11 +141,13 @@ impl Hub {
     ) -> Result<A, Fault> {
         self.alive(pod).await;
         let fate = self.weather.fate(&mut self.dice(pod, key, what), pod, self.elapsed());
-        if fate.is_immediate() {
+        let line = (what != "read" && !fate.overtakes()).then(|| Arc::clone(&self.lines[pod]));
+        let free = line.as_ref().is_none_or(|line| line.try_lock().is_ok());
+        if free && fate.is_immediate() {
             return Ok(question(self));
         }
         let asked = self.at();
-        let answer = self.travel(fate, question).await;
+        let answer = self.travel(fate, line, question).await;
         self.alive(pod).await;
         if fate.is_trouble() {
             let longest = fate.executed.unwrap_or_default() + fate.again.unwrap_or_default();
@@ -159,15 +166,21 @@ impl Hub {
     async fn travel<A: Send + 'static>(
         self: &Arc<Self>,
         fate: Fate,
+        line: Option<Arc<Line>>,
         question: impl Fn(&Arc<Self>) -> A + Send + 'static,
     ) -> Result<A, Fault> {
         let deadline = Instant::now() + DEADLINE;
         let (reply, answer) = oneshot::channel();
         if let Some(executed) = fate.executed {
-            let hub = Arc::clone(self);
+            let (hub, due) = (Arc::clone(self), Instant::now() + executed);
             tokio::spawn(async move {
-                sleep(executed).await;
+                let turn = match &line {
+                    Some(line) => Some(line.lock().await),
+                    None => None,
+                };
+                sleep_until(due).await;
                 let mut answer = question(&hub);
+                drop(turn);
                 if let Some(again) = fate.again {
                     sleep(again).await;
                     answer = question(&hub);

@@ -6,7 +6,7 @@ use crate::checker::{Case, MS, SECOND, Wrong};
 use crate::ledger::{At, How, Outcome, Style, What};
 use crate::scenario::Act;
 use crate::server::{Ended, Grant};
-use crate::weather::Climate;
+use crate::weather::{Climate, DEADLINE};
 use coalesce_runtime::coordination::Status;
 
 /// Every promise about runs that was broken.
@@ -101,6 +101,7 @@ impl Case<'_> {
     fn order_of_writes(&self, key: usize) -> Vec<Wrong> {
         let mut wrongs = Vec::new();
         let (mut newest, mut written) = (0, BTreeMap::new());
+        let mut replaced = None;
         for write in self.server.writes.iter().filter(|write| write.key == key) {
             match (write.why, write.visible) {
                 ("finish", Some(visible)) => {
@@ -114,7 +115,12 @@ impl Case<'_> {
                         wrongs.push(("P8", format!("one outcome of key {key} was written twice at {}", write.at)));
                     }
                 }
-                ("replace", _) => newest = write.grants,
+                // The same question asked again puts nothing new in place.
+                ("replace", Some(visible)) if replaced == Some(visible.token) => {}
+                ("replace", visible) => {
+                    newest = write.grants;
+                    replaced = visible.map(|visible| visible.token);
+                }
                 _ => {
                     newest = 0;
                     written.clear();
@@ -128,7 +134,9 @@ impl Case<'_> {
     fn expired(&self, grant: &Grant) -> Option<Wrong> {
         let (at, _) = grant.ended.filter(|(_, ended)| *ended == Ended::Expired)?;
         let died = self.ledger.died(grant.pod).is_some_and(|died| died <= at);
-        let outlived = at + 2 * self.latency() + MS >= grant.at + self.terms(grant.key).pending * MS;
+        // The limit counts from the question, which can have been on its way for a while.
+        let way = DEADLINE.as_micros() as At;
+        let outlived = at + way >= grant.at + self.terms(grant.key).pending * MS;
         let explained = died || outlived || self.faulty(grant.pod, grant.key, grant.at, at);
         (!explained).then(|| ("P6", format!("the lock of pod {} on key {} ended at {at}", grant.pod, grant.key)))
     }
@@ -136,7 +144,8 @@ impl Case<'_> {
     /// S2, P12: a flight begins only when there is no outcome for whoever asked for it.
     fn needless(&self, grant: &Grant) -> Option<Wrong> {
         let (key, pod, at) = (grant.key, grant.pod, grant.at);
-        if self.scenario.climate == Climate::Stormy {
+        let dead = self.ledger.died(pod).is_some_and(|died| died <= at);
+        if self.scenario.climate == Climate::Stormy || dead {
             return None;
         }
         let waiting = |call: &&crate::ledger::Call| {
@@ -155,6 +164,7 @@ impl Case<'_> {
             let fresh = age + self.clock_slack() + 2 * self.latency() < terms.fresh * MS;
             let paused = visible.refresh_after > at + self.clock_slack()
                 && age < terms.stale * MS
+                && !self.read_before_it_failed(grant)
                 && self.scenario.keys[key].style == Style::Detached;
             return match (by_hand, fresh, paused) {
                 (false, true, _) => Some(("S2", format!("{where_} had a fresh value"))),
@@ -163,12 +173,31 @@ impl Case<'_> {
             };
         }
         let outcome = matches!(visible.status, Status::Done | Status::Failed);
-        let retried = terms.retries && visible.status == Status::Failed;
+        // A plain function cannot return the error of a refresh that it followed.
+        let retried = (terms.retries || terms.plain) && visible.status == Status::Failed;
         if !outcome || retried || self.changed(key) {
             return None;
         }
-        let needed = callers.any(|call| call.arrived.at >= visible.computed_at);
+        // Whoever asks when the outcome is there already came too late for it, whenever it set out.
+        let written = self.server.writes.iter().rfind(|write| write.key == key && write.at <= at);
+        let written = written.map_or(0, |write| write.at);
+        let needed = callers.any(|call| {
+            call.arrived.at + self.clock_slack() >= visible.computed_at
+                || call.arrived.at + 2 * (2 * self.latency() + MS) >= written
+        });
         (!needed).then(|| ("S2", format!("{where_} had an outcome for all its callers")))
+    }
+
+    /// A refresh may begin although another has just failed, if the value was read before that.
+    fn read_before_it_failed(&self, grant: &Grant) -> bool {
+        let failed = self.server.writes.iter().rfind(|write| write.key == grant.key && write.at <= grant.at);
+        let failed = failed.map_or(0, |write| write.at);
+        self.ledger.calls.iter().any(|call| {
+            call.key == grant.key
+                && call.pod == grant.pod
+                && call.arrived.at <= failed
+                && call.answered.is_some_and(|answered| answered.at >= failed)
+        })
     }
 
     fn changed(&self, key: usize) -> bool {

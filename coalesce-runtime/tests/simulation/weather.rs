@@ -137,6 +137,11 @@ impl Weather {
 }
 
 impl Fate {
+    /// Whether it may be executed behind what is sent later: over a connection that was lost since.
+    pub fn overtakes(&self) -> bool {
+        self.fails.is_some() || self.executed.is_some_and(|executed| executed > DEADLINE)
+    }
+
     /// Nothing happens on the way.
     pub fn is_immediate(&self) -> bool {
         self.executed == Some(Duration::ZERO)
