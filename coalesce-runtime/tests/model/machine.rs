@@ -116,11 +116,8 @@ impl Setup {
         let caller = &world.callers[number];
         match &caller.phase {
             // Callers differ in nothing, so they may as well come in the order of their numbers.
-            Phase::Away => {
-                if number == 0 || world.callers[number - 1].phase != Phase::Away {
-                    asked(events, Event::Begin);
-                }
-            }
+            Phase::Away if number > 0 && world.callers[number - 1].phase == Phase::Away => {}
+            Phase::Away => asked(events, Event::Begin),
             Phase::Asking => asked(events, Event::Begin),
             Phase::Following(following) => {
                 if following.look_due {
