@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coalesce_runtime::Coalescer;
 use coalesce_runtime::coordination::Coordinator;
 use coalesce_runtime::{Coalescer, MemoryCoordinator};
 use tokio::time::Instant;
