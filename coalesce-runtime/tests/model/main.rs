@@ -4,10 +4,6 @@
 //! guard against is also a switch of the model, and must show: a model that finds nothing proves nothing.
 
 #![expect(
-    clippy::print_stdout,
-    reason = "how many states were looked at says what a pass is worth"
-)]
-#![expect(
     clippy::expect_used,
     clippy::cast_possible_truncation,
     clippy::print_stdout,
