@@ -117,8 +117,7 @@ impl Setup {
         match &caller.phase {
             // Callers differ in nothing, so they may as well come in the order of their numbers.
             Phase::Away if number > 0 && world.callers[number - 1].phase == Phase::Away => {}
-            Phase::Away => asked(events, Event::Begin),
-            Phase::Asking => asked(events, Event::Begin),
+            Phase::Away | Phase::Asking => asked(events, Event::Begin),
             Phase::Following(following) => {
                 if following.look_due {
                     asked(events, Event::Begin);
