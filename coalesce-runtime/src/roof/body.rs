@@ -30,6 +30,7 @@ enum Next<R> {
     Stale(R, Option<Seen>),
     Seat(Seat),
     Again,
+    Alone,
 }
 
 impl Scene {
@@ -68,6 +69,7 @@ impl Scene {
                 }
                 Next::Seat(seat) => return self.lead_detached(shape, body(), seat, waiter).await,
                 Next::Again => {}
+                Next::Alone => return Box::pin(self.alone(body())).await,
             }
         }
     }
@@ -91,8 +93,16 @@ impl Scene {
                     return value;
                 }
                 Next::Again => {}
+                Next::Alone => return Box::pin(self.alone(body())).await,
             }
         }
+    }
+
+    /// Runs the body for its caller and nobody else.
+    async fn alone<Fut: Future>(&self, body: Fut) -> Fut::Output {
+        self.core.counters.solo_runs.up();
+        self.core.counters.executions.up();
+        Context::of_flight(&self.key).run(body).await
     }
 
     /// Starts a refresh of the state marked `outdated`.
@@ -174,14 +184,13 @@ impl Scene {
                 return Next::Seat(seat);
             }
             Turn::Error(error) => {
-                return shape.failure(error).map_or_else(
-                    || {
-                        waiter.fall_back();
-                        Next::Again
-                    },
-                    Next::Answer,
-                );
+                return match shape.failure(error) {
+                    Some(answer) => Next::Answer(answer),
+                    None if waiter.fall_back() => Next::Again,
+                    None => Next::Alone,
+                };
             }
+            Turn::Alone => return Next::Alone,
             Turn::Followed(outcome) => (outcome, None),
             Turn::Fresh(outcome) => (outcome, Some(None)),
             Turn::Stale { outcome, refresh } => (outcome, Some(refresh)),
@@ -206,10 +215,8 @@ impl Scene {
                 counters.stale.up();
                 Next::Stale(answer, refresh)
             }
-            (None, _) => {
-                waiter.pass_over(&outcome);
-                Next::Again
-            }
+            (None, _) if waiter.pass_over(&outcome) => Next::Again,
+            (None, _) => Next::Alone,
         }
     }
 }
