@@ -81,22 +81,6 @@ impl Coordinator for Counted {
         self.inner.subscriptions()
     }
 
-    fn switches(&self) -> Reply<'_, Vec<(String, String)>> {
-        self.inner.switches()
-    }
-
-    fn set_switch<'a>(
-        &'a self,
-        field: &'a str,
-        text: Option<&'a str>,
-    ) -> Reply<'a, Option<String>> {
-        self.inner.set_switch(field, text)
-    }
-
-    fn switch_news(&self) -> Reply<'_, Listener> {
-        self.inner.switch_news()
-    }
-
     fn close(&self) -> Reply<'_, ()> {
         self.inner.close()
     }
