@@ -42,11 +42,7 @@ async fn a_thousand_staggered_callers_share_a_dozen_runs_that_end_after_they_arr
     let mut runs: Vec<_> = got.iter().map(|(_, run)| *run).collect();
     runs.sort_unstable();
     runs.dedup();
-    assert_eq!(
-        runs.len(),
-        scene.ledger.runs(),
-        "a run was nobody's answer"
-    );
+    assert_eq!(runs.len(), scene.ledger.runs(), "a run was nobody's answer");
     assert_eq!(scene.ledger.most_at_once(), 1);
     // 10 to 13 on an idle machine. Runs take longer on a busy one, never shorter: there are fewer of them.
     assert!((5..=13).contains(&runs.len()), "{} runs", runs.len());

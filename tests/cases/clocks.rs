@@ -31,9 +31,7 @@ fn life(scene: &Scene, function: &str) -> i64 {
 #[tokio::test]
 async fn times_to_live_are_honoured_to_the_millisecond() {
     let scene = Scene::new();
-    let pod = scene
-        .pod_with(|builder| builder.delivery_window(MS))
-        .await;
+    let pod = scene.pod_with(|builder| builder.delivery_window(MS)).await;
     for_1_ms(&pod).await;
     eventually("a millisecond ends", || life(&scene, "for_1_ms") == -2).await;
     for ttl in [999, 1_000, 1_500] {
@@ -48,7 +46,10 @@ async fn times_to_live_are_honoured_to_the_millisecond() {
         // More than a whole second below it would be a life that was cut to whole seconds.
         assert!((ttl - 500..=ttl).contains(&left), "{ttl} ms: {left} left");
         assert_eq!(call().await, value, "{ttl} ms: still fresh");
-        eventually("its life ends", || life(&scene, &format!("for_{ttl}_ms")) == -2).await;
+        eventually("its life ends", || {
+            life(&scene, &format!("for_{ttl}_ms")) == -2
+        })
+        .await;
         let lived = i64::try_from(stored.elapsed().as_millis()).unwrap();
         assert!((ttl..ttl + 1_000).contains(&lived), "{ttl} ms: {lived}");
         assert_eq!(call().await, value + 1, "{ttl} ms: gone");
@@ -57,7 +58,12 @@ async fn times_to_live_are_honoured_to_the_millisecond() {
     assert_eq!(scene.server.immortal_keys(), Vec::<String>::new());
 }
 
-#[coalesce(key = "one", fresh_ttl = "${CASES_FRESH:30s}", stale_ttl = "1m", max_payload = "${CASES_PAYLOAD:1KiB}")]
+#[coalesce(
+    key = "one",
+    fresh_ttl = "${CASES_FRESH:30s}",
+    stale_ttl = "1m",
+    max_payload = "${CASES_PAYLOAD:1KiB}"
+)]
 async fn configured() -> u64 {
     0
 }
@@ -72,10 +78,15 @@ async fn configured_clocks_are_refused_at_the_start_with_the_raw_and_the_resolve
         ("400us", "1ms"),
         ("2m", "stale_ttl"),
     ] {
-        let built = Coalescer::builder().in_process().value("CASES_FRESH", fresh);
+        let built = Coalescer::builder()
+            .in_process()
+            .value("CASES_FRESH", fresh);
         let text = built.build().await.unwrap_err().to_string();
         assert!(text.contains(complaint), "{fresh}: {text}");
-        assert!(text.contains("clocks.rs") && text.contains("configured"), "{text}");
+        assert!(
+            text.contains("clocks.rs") && text.contains("configured"),
+            "{text}"
+        );
     }
     for (name, value) in [("CASES_FRESH", "1m"), ("CASES_PAYLOAD", "2048")] {
         let built = Coalescer::builder().in_process().value(name, value);

@@ -150,7 +150,13 @@ async fn an_error_with_nothing_in_it_is_an_error_for_every_caller() {
     }
     let got = answers(callers(10, |number| {
         let pod = pods[number % 2].clone();
-        async move { (unit(&pod, 1).await, silent(&pod, 1).await, opaque(&pod, 1).await) }
+        async move {
+            (
+                unit(&pod, 1).await,
+                silent(&pod, 1).await,
+                opaque(&pod, 1).await,
+            )
+        }
     }))
     .await;
     for answer in got {

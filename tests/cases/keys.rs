@@ -104,7 +104,11 @@ async fn a_context_that_is_not_skipped_shares_nothing_and_the_counts_say_so() {
     }
     let counts = pod.coalescer.counts();
     assert_eq!(
-        (counts.executions, counts.led, counts.followed + counts.fresh),
+        (
+            counts.executions,
+            counts.led,
+            counts.followed + counts.fresh
+        ),
         (50, 50, 0)
     );
     assert_eq!(scene.ledger.runs(), 50);
@@ -134,7 +138,9 @@ async fn one_map_is_one_key_in_whatever_order_its_fields_come() {
     let got = answers(callers(50, |number| {
         let pod = pod.clone();
         // Each map has an order of its own, and so has the way it was filled.
-        let mut fields: Vec<_> = (0..20).map(|field| (format!("field {field}"), field)).collect();
+        let mut fields: Vec<_> = (0..20)
+            .map(|field| (format!("field {field}"), field))
+            .collect();
         fields.rotate_left(number % 20);
         async move { of_a_map(&pod, fields.into_iter().collect()).await }
     }));
@@ -219,7 +225,9 @@ async fn a_value_of_another_key_under_this_ones_name_is_a_miss() {
     let pod = scene.pod().await;
     let name = |text: &str| format!("coalesce:state:{{cases::keys::by_text:{text}}}");
     assert_eq!(by_text(&pod, "theirs".to_owned()).await, "theirs");
-    let copied = scene.server.command(&["COPY", &name("theirs"), &name("ours")]);
+    let copied = scene
+        .server
+        .command(&["COPY", &name("theirs"), &name("ours")]);
     assert_eq!(copied, Value::Number(1));
     for _ in 0..2 {
         assert_eq!(by_text(&pod, "ours".to_owned()).await, "ours");

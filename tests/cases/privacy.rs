@@ -83,6 +83,9 @@ fn error_of(answer: Result<u64, Failure>) -> String {
 #[tokio::test]
 async fn neither_logs_nor_errors_say_what_was_asked_for() {
     let lines = Lines::default();
+    // With one subscriber alone, a test in another thread that meets an event first, and has no
+    // subscriber, would silence that event for every thread.
+    let _another = tracing::Dispatch::new(lines.clone());
     let _guard = tracing::subscriber::set_default(lines.clone());
     let mut scene = Scene::new();
     let (pod, gate) = (scene.pod().await, Gate::closed());
@@ -107,7 +110,9 @@ async fn neither_logs_nor_errors_say_what_was_asked_for() {
     let stored = scene.server.command(&["KEYS", "*:state:*"]).list();
     let name = stored[0].text();
     assert!(name.contains(SECRET), "the test looks for the wrong text");
-    scene.server.command(&["SET", &name, "garbage", "PX", "60000"]);
+    scene
+        .server
+        .command(&["SET", &name, "garbage", "PX", "60000"]);
     assert_eq!(call(&pod, &gate).await, Ok(run + 1));
     // A header that is absent, and a Redis that is gone.
     errors.push(error_of(secretive(&pod, SECRET, &gate).await));
@@ -119,7 +124,10 @@ async fn neither_logs_nor_errors_say_what_was_asked_for() {
         assert!(!text.contains("4711") && !text.contains("0815"), "{text}");
     }
     for (error, word) in errors.iter().zip(["timeout", "header", "unavailable"]) {
-        assert!(error.contains(word) && error.contains("secretive"), "{error}");
+        assert!(
+            error.contains(word) && error.contains("secretive"),
+            "{error}"
+        );
     }
     assert!(lines.text().contains("took over"), "{}", lines.text());
 }

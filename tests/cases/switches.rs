@@ -62,7 +62,10 @@ async fn turning_the_switch_off_and_on_in_one_pod_acts_on_the_other_without_a_re
     let pods = scene.pods(2).await;
     let everything = Scope::Everything;
     assert_eq!(pods[1].coalescer.position(&everything), None);
-    let set = pods[0].coalescer.switch(&everything, &Position::off()).await;
+    let set = pods[0]
+        .coalescer
+        .switch(&everything, &Position::off())
+        .await;
     assert_eq!(set, Ok(None));
     eventually("the other pod knows", || {
         pods[1].coalescer.position(&everything).is_some()

@@ -49,7 +49,9 @@ async fn connections_killed_during_a_flight_start_no_second_run() {
 async fn followers_get_their_outcome_when_every_message_is_lost() {
     let scene = Scene::new();
     let (pods, gate) = (scene.pods(4).await, Gate::closed());
-    let refused = scene.server.command(&["ACL", "SETUSER", "default", "resetchannels"]);
+    let refused = scene
+        .server
+        .command(&["ACL", "SETUSER", "default", "resetchannels"]);
     assert_eq!(refused.text(), "OK");
     let waiting = callers(8, |number| {
         let (pod, gate) = (pods[number % 4].clone(), gate.clone());
