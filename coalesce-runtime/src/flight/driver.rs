@@ -49,7 +49,10 @@ impl Driver {
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
                         Ok(answer) => chase.follower.answered(answer, fastrand::f64()),
-                        Err(fault) => self.failed(&mut chase, fault),
+                        Err(fault) => {
+                            chase.unheard |= fault.may_have_been_executed();
+                            self.failed(&mut chase, fault)
+                        }
                     }
                 }
                 Step::Look => match self.core.coordinator.read(self.entry.key()).await {
@@ -70,27 +73,31 @@ impl Driver {
                         let namespace = &**self.entry.key().namespace();
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
-                    let election = Election {
-                        token: chase.token,
-                        seen,
-                        asked_at: chase.asked_at,
-                    };
-                    return self.lead(election, None).await;
+                    return self.lead(chase.election(seen), None).await;
                 }
                 Step::Settle(arrived) => return self.arrived(arrived),
                 Step::StopTrying => {
                     return self.settle(Settlement::for_all(Verdict::AbandonedForGood));
                 }
-                Step::GiveUp(fault) => return self.go_on_without(fault).await,
+                Step::GiveUp(fault) => {
+                    let granted = chase.unheard.then(|| chase.election(Seen::NOTHING));
+                    return self.go_on_without(fault, granted).await;
+                }
             };
         }
     }
 
-    /// What a call does when there is nobody to coordinate with.
-    pub(crate) async fn go_on_without(mut self, fault: Fault) {
+    /// What a call does when there is nobody to coordinate with. `granted`: the election that may have
+    /// been won all the same.
+    pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Election>) {
         match self.policy.on_redis_error {
-            OnRedisError::Run => self.run_solo().await,
-            OnRedisError::Fail => self.settle(Settlement::for_all(Verdict::Unavailable(fault))),
+            OnRedisError::Run => self.run_solo(granted).await,
+            OnRedisError::Fail => {
+                self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
+                if let Some(election) = granted {
+                    self.free(election).await;
+                }
+            }
         }
     }
 
@@ -110,6 +117,7 @@ impl Driver {
             ear,
             asked_at: now(),
             poll_at: now(),
+            unheard: false,
         }
     }
 
@@ -196,6 +204,18 @@ struct Chase {
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
     poll_at: Instant,
+    /// Whether the answer to a BEGIN was lost: the lock may hold this token.
+    unheard: bool,
+}
+
+impl Chase {
+    fn election(&self, seen: Seen) -> Election {
+        Election {
+            token: self.token,
+            seen,
+            asked_at: self.asked_at,
+        }
+    }
 }
 
 async fn hear(ear: &mut Option<Listener>) -> Notice {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -85,6 +86,9 @@ pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()>
 
 impl Driver {
     /// Leads: the body comes from whoever takes the seat, or from `runner`.
+    ///
+    /// The hold ends before the lock does: a beat on its way while the lock is freed and the state is
+    /// what it was would take it again, for nobody.
     pub(crate) async fn lead(mut self, election: Election, runner: Option<Runner>) {
         let pending = self.policy.clocks().pending();
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
@@ -93,17 +97,43 @@ impl Driver {
             Some(report) => self.bring_home(election, hold, report).await,
             // A refresh that panics is a failed one: it must pause like any other.
             None if refreshes => self.bring_home(election, hold, Report::of_nothing()).await,
-            None => self.abandon(election).await,
+            None => {
+                drop(hold);
+                self.abandon(election).await;
+            }
         }
     }
 
-    /// Runs the body for this process alone.
-    pub(crate) async fn run_solo(mut self) {
+    /// Runs the body for this process alone. `granted`: the election that may have been won all the same.
+    pub(crate) async fn run_solo(mut self, granted: Option<Election>) {
         self.core.counters.solo_runs.up();
-        let Some(report) = self.body(None, None).await else {
-            return;
-        };
-        self.settle(report.shared_here(Seen::NOTHING, report.ended));
+        let report = self.body(None, None).await;
+        self.settle(match &report {
+            Some(report) => report.shared_here(Seen::NOTHING, report.ended),
+            None => Settlement::for_all(Verdict::Abandoned),
+        });
+        match (granted, report) {
+            (Some(election), Some(report)) => self.finish_if_granted(election, &report).await,
+            (Some(election), None) => self.free(election).await,
+            (None, _) => {}
+        }
+    }
+
+    /// The answer to BEGIN was lost. If the lock was granted, followers elsewhere wait for this outcome,
+    /// and without it they would wait for the end of the lease.
+    async fn finish_if_granted(&self, election: Election, report: &Report) {
+        for pause in [Duration::ZERO, beat_of(self.core.settings.lease)] {
+            tokio::time::sleep(pause).await;
+            let ask = FinishAsk {
+                // Nobody was heard to say that the key is ours.
+                may_retake: false,
+                ..self.finish_ask(election, report)
+            };
+            let answer = self.core.coordinator.finish(self.entry.key(), &ask).await;
+            if answer.is_ok() {
+                return;
+            }
+        }
     }
 
     /// Waits for the body's report; `None` when nobody brings one.
@@ -135,6 +165,8 @@ impl Driver {
     }
 
     async fn bring_home(&mut self, election: Election, hold: Hold, report: Report) {
+        let confirmed = hold.confirmed();
+        drop(hold);
         let answer = self
             .core
             .coordinator
@@ -156,7 +188,7 @@ impl Driver {
             }
             Ok(FinishAnswer::Lost) => {
                 self.core.counters.fenced.up();
-                hold.confirmed()
+                confirmed
             }
         };
         match for_arrivals_until {
@@ -219,18 +251,17 @@ impl Driver {
     }
 
     async fn abandon(&mut self, election: Election) {
-        let key = self.entry.key();
-        if self
-            .core
-            .coordinator
-            .abandon(key, election.token)
-            .await
-            .is_err()
-        {
+        self.free(election).await;
+        self.settle(Settlement::for_all(Verdict::Abandoned));
+    }
+
+    /// Frees the lock, if it holds this token.
+    pub(super) async fn free(&self, election: Election) {
+        let (coordinator, key) = (&self.core.coordinator, self.entry.key());
+        if coordinator.abandon(key, election.token).await.is_err() {
             // The lease ends by itself, and a follower's poll finds that.
             self.core.counters.faults.up();
         }
-        self.settle(Settlement::for_all(Verdict::Abandoned));
     }
 }
 

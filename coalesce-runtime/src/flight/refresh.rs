@@ -46,7 +46,7 @@ pub(crate) fn start(
     tokio::spawn(refresh(driver, outdated, runner, permit));
 }
 
-async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedSemaphorePermit) {
+async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {
     let token = Token::random();
     let settings = driver.core.settings;
     let pending = driver.policy.clocks().pending();
@@ -57,7 +57,11 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
         seen: Some(outdated),
         following: None,
     };
-    let asked_at = now();
+    let mut election = Election {
+        token,
+        seen: outdated,
+        asked_at: now(),
+    };
     match driver
         .core
         .coordinator
@@ -66,25 +70,23 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, _permit: OwnedS
     {
         Ok(BeginAnswer::Lead { seen }) => {
             driver.core.counters.refreshes.up();
-            driver
-                .lead(
-                    Election {
-                        token,
-                        seen,
-                        asked_at,
-                    },
-                    Some(runner),
-                )
-                .await;
+            election.seen = seen;
+            driver.lead(election, Some(runner)).await;
         }
         // Somebody has refreshed it in the meantime.
         Ok(BeginAnswer::State(_)) => {}
         // Somebody is at it. The entry stays for a while, so that not every stale answer asks again.
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
+            // A rest is no refresh: it must not keep other keys from theirs.
+            drop(permit);
             tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
         }
-        Err(_) => {
+        Err(fault) => {
             driver.core.counters.faults.up();
+            if fault.may_have_been_executed() {
+                driver.free(election).await;
+            }
+            drop(permit);
             tokio::time::sleep(settings.refresh_pause).await;
         }
     }

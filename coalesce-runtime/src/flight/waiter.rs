@@ -34,6 +34,8 @@ pub(crate) struct Waiter {
     takes_stale: bool,
     abandoned: u32,
     retried: bool,
+    /// Whether there has been an outcome that it could not read.
+    passed_over: bool,
 }
 
 /// Where a caller's way has led.
@@ -53,6 +55,8 @@ pub(crate) enum Turn {
     },
     /// It has neither.
     Error(Error),
+    /// Nothing can be shared, not even within this process: it runs the body by itself.
+    Alone,
 }
 
 impl Waiter {
@@ -75,6 +79,7 @@ impl Waiter {
             takes_stale,
             abandoned: 0,
             retried: false,
+            passed_over: false,
         }
     }
 
@@ -121,10 +126,14 @@ impl Waiter {
         }
     }
 
-    /// This caller cannot read that outcome: it goes on as if it were not there.
-    pub(crate) fn pass_over(&mut self, outcome: &Outcome) {
+    /// This caller cannot read that outcome: it goes on as if it were not there. The answer is `false`
+    /// when there is no use in that.
+    ///
+    /// Once, it was another version's. Twice, it may be a type that is never read back as it was written.
+    pub(crate) fn pass_over(&mut self, outcome: &Outcome) -> bool {
         self.core.counters.undecodable.up();
         self.unwanted = Some(outcome.mark);
+        !std::mem::replace(&mut self.passed_over, true) || self.fall_back()
     }
 
     /// This caller wants another outcome than the state with this mark.
@@ -134,9 +143,12 @@ impl Waiter {
 
     /// This caller has no way to return an error: it runs the body, together with others of this
     /// process that have to. Giving up never starts a herd.
-    pub(crate) fn fall_back(&mut self) {
-        self.lane = Lane::Solo;
+    ///
+    /// The answer is `false` when that was in vain before: to try it again would be to queue, each
+    /// caller running the body and all others waiting for nothing.
+    pub(crate) fn fall_back(&mut self) -> bool {
         self.deadline = None;
+        std::mem::replace(&mut self.lane, Lane::Solo) != Lane::Solo
     }
 
     async fn wait(&self, mut member: Member) -> Result<Member, Error> {
@@ -161,7 +173,7 @@ impl Waiter {
     async fn read(&self, member: &mut Member) {
         member.predecessor_settled().await;
         if self.lane == Lane::Solo {
-            tokio::spawn(self.driver(member).run_solo());
+            tokio::spawn(self.driver(member).run_solo(None));
             return;
         }
         let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
@@ -208,7 +220,7 @@ impl Waiter {
 
     fn found_nobody(&self, member: &mut Member, fault: Fault) {
         self.core.counters.faults.up();
-        tokio::spawn(self.driver(member).go_on_without(fault));
+        tokio::spawn(self.driver(member).go_on_without(fault, None));
     }
 
     fn driver(&self, member: &mut Member) -> Driver {
@@ -246,10 +258,7 @@ impl Waiter {
                 namespace: namespace(),
             })),
             Verdict::StartAgain => None,
-            Verdict::GoAlone => {
-                self.fall_back();
-                None
-            }
+            Verdict::GoAlone => (!self.fall_back()).then_some(Turn::Alone),
             Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
                 namespace: namespace(),
                 fault,

@@ -11,8 +11,9 @@ use crate::flight::leader::{Report, Runner};
 use crate::flight::refresh;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
-use crate::format::envelope::Seen;
+use crate::format::envelope::{Seen, Status};
 use crate::words::clock::now;
+use crate::words::error::Error;
 use crate::words::key::Key;
 use crate::words::policy::Policy;
 
@@ -30,6 +31,7 @@ enum Next<R> {
     Stale(R, Option<Seen>),
     Seat(Seat),
     Again,
+    Alone,
 }
 
 impl Scene {
@@ -68,6 +70,7 @@ impl Scene {
                 }
                 Next::Seat(seat) => return self.lead_detached(shape, body(), seat, waiter).await,
                 Next::Again => {}
+                Next::Alone => return Box::pin(self.alone(body())).await,
             }
         }
     }
@@ -91,8 +94,16 @@ impl Scene {
                     return value;
                 }
                 Next::Again => {}
+                Next::Alone => return Box::pin(self.alone(body())).await,
             }
         }
+    }
+
+    /// Runs the body for its caller and nobody else.
+    async fn alone<Fut: Future>(&self, body: Fut) -> Fut::Output {
+        self.core.counters.solo_runs.up();
+        self.core.counters.executions.up();
+        Context::of_flight(&self.key).run(body).await
     }
 
     /// Starts a refresh of the state marked `outdated`.
@@ -158,6 +169,9 @@ impl Scene {
         let produced = shape
             .encode(&value, self.policy.max_payload, seat.has_followers())
             .0;
+        if produced.status == Status::TooLarge {
+            self.core.counters.too_large.up();
+        }
         seat.report(Report {
             produced,
             started,
@@ -174,14 +188,19 @@ impl Scene {
                 return Next::Seat(seat);
             }
             Turn::Error(error) => {
-                return shape.failure(error).map_or_else(
-                    || {
-                        waiter.fall_back();
-                        Next::Again
-                    },
-                    Next::Answer,
-                );
+                let timed_out = matches!(error, Error::WaitTimeout { .. });
+                return match shape.failure(error) {
+                    Some(answer) => {
+                        if !timed_out {
+                            counters.failed.up();
+                        }
+                        Next::Answer(answer)
+                    }
+                    None if waiter.fall_back() => Next::Again,
+                    None => Next::Alone,
+                };
             }
+            Turn::Alone => return Next::Alone,
             Turn::Followed(outcome) => (outcome, None),
             Turn::Fresh(outcome) => (outcome, Some(None)),
             Turn::Stale { outcome, refresh } => (outcome, Some(refresh)),
@@ -206,10 +225,8 @@ impl Scene {
                 counters.stale.up();
                 Next::Stale(answer, refresh)
             }
-            (None, _) => {
-                waiter.pass_over(&outcome);
-                Next::Again
-            }
+            (None, _) if waiter.pass_over(&outcome) => Next::Again,
+            (None, _) => Next::Alone,
         }
     }
 }

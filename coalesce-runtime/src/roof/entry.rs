@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::body::{Scene, read_as};
-use super::call::{Call, Located};
+use super::call::{Call, Located, Route, route};
 use super::shape::Shape;
 use crate::engine::ask::ReplaceAsk;
 use crate::engine::reading::{Reading, life_of, read};
@@ -116,7 +116,10 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     /// before. Others are served that one meanwhile. One round trip more than a call.
     pub async fn refresh(self) -> R {
         match self.call.clone().locate().await {
-            Located::Here(_, scene) => {
+            Located::Here(coalescer, scene) => {
+                if let Route::Bypass = route(&coalescer, &scene.policy, &scene.key) {
+                    return self.work.bypass().await;
+                }
                 let state = scene.core.coordinator.read(&scene.key).await.ok().flatten();
                 let mark = Seen::of_state(state.as_deref());
                 self.work.newer_than(scene, mark).await

@@ -35,6 +35,11 @@ impl Fault {
             Self::Paused => "paused",
         }
     }
+
+    /// Whether the command may have been executed: its answer was lost, which says nothing about it.
+    pub(crate) const fn may_have_been_executed(self) -> bool {
+        matches!(self, Self::Timeout | Self::Disconnected | Self::Garbled)
+    }
 }
 
 impl fmt::Display for Fault {

@@ -8,15 +8,16 @@ use crate::fleet::{Fleet, Ledger, MS};
 static SITE: CallSite = CallSite::new("get", file!(), line!()).fresh_ttl("60s");
 register!(&SITE);
 
+fn call_on(pod: &Coalescer) -> Call {
+    Call::new(&SITE, path_of(|| {})).key(&[&1]).on(pod)
+}
+
 fn entry(pod: &Coalescer, ledger: &Ledger, span: u32) -> Entry<'static, u64> {
     let ledger = ledger.clone();
-    Call::new(&SITE, path_of(|| {}))
-        .key(&[&1])
-        .on(pod)
-        .entry(
-            shape!(u64),
-            move || async move { ledger.run(span * MS).await },
-        )
+    call_on(pod).entry(
+        shape!(u64),
+        move || async move { ledger.run(span * MS).await },
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,9 +115,7 @@ async fn a_refresh_by_hand_gives_a_new_value_while_others_are_served_the_old_one
 async fn a_flight_may_invalidate_its_own_entry() {
     let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
     let (pod, inner) = (fleet.pods[0].clone(), ledger.clone());
-    let call = Call::new(&SITE, path_of(|| {}))
-        .key(&[&1])
-        .on(&fleet.pods[0]);
+    let call = call_on(&fleet.pods[0]);
     let value = call
         .run(shape!(u64), move || async move {
             entry(&pod, &inner, 0).invalidate().await.unwrap();
@@ -124,4 +123,27 @@ async fn a_flight_may_invalidate_its_own_entry() {
         })
         .await;
     assert_eq!(value, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flight_that_refreshes_its_own_entry_runs_through() {
+    let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
+    let (pod, inner) = (fleet.pods[0].clone(), ledger.clone());
+    let call = call_on(&fleet.pods[0]);
+    let begun = tokio::time::Instant::now();
+    let refreshed = call
+        .run(shape!(u64), move || async move {
+            entry(&pod, &inner, 10).refresh().await
+        })
+        .await;
+    assert_eq!((refreshed, begun.elapsed()), (1, 10 * MS));
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_a_shutdown_a_refresh_by_hand_runs_as_if_the_attribute_were_not_there() {
+    let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
+    fleet.pods[0].shutdown(MS).await;
+    assert_eq!(entry(&fleet.pods[0], &ledger, 10).refresh().await, 1);
+    let counts = fleet.pods[0].counts();
+    assert_eq!((counts.bypassed, counts.led), (1, 0));
 }

@@ -4,7 +4,9 @@
 
 mod fleet;
 
+mod giving_up;
 mod invalidation;
+mod lossy;
 mod outcomes;
 mod retention;
 mod sharing;

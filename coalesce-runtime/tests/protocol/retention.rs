@@ -1,7 +1,10 @@
 //! Fresh, stale, refresh: P12 and stale-while-revalidate.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use coalesce_runtime::coordination::Coordinator;
+use coalesce_runtime::{Coalescer, MemoryCoordinator};
 use tokio::time::Instant;
 
 use crate::fleet::{Failure, Fleet, Ledger, MS, all, retaining};
@@ -153,7 +156,7 @@ async fn a_panicking_refresh_is_a_failed_one() {
 #[tokio::test(start_paused = true)]
 async fn refreshes_of_one_process_are_bounded_in_number() {
     let ledger = Ledger::default();
-    let pod = coalesce_runtime::Coalescer::builder()
+    let pod = Coalescer::builder()
         .in_process()
         .max_refreshes(8)
         .build()
@@ -170,4 +173,32 @@ async fn refreshes_of_one_process_are_bounded_in_number() {
         assert!(ledger.runs() <= 108, "{} runs", ledger.runs());
     }
     assert_eq!(ledger.runs(), 108);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_that_another_process_is_at_takes_no_place_from_other_keys() {
+    let coordinator: Arc<dyn Coordinator> = Arc::new(MemoryCoordinator::new());
+    let pod = || {
+        Coalescer::builder()
+            .coordinator(coordinator.clone())
+            .max_refreshes(1)
+            .build()
+    };
+    let (one, two) = (pod().await.unwrap(), pod().await.unwrap());
+    let ledger = Ledger::default();
+    let call = |pod: &Coalescer, key: u32| {
+        let (call, ledger) = (pod.call("n").key(key), ledger.clone());
+        call.policy(retaining(1_000, 60_000))
+            .run(move || async move { ledger.run(100 * MS).await })
+    };
+    call(&one, 1).await;
+    call(&one, 2).await;
+    tokio::time::sleep(2_000 * MS).await;
+    call(&one, 1).await;
+    tokio::time::sleep(10 * MS).await;
+    call(&two, 1).await;
+    tokio::time::sleep(10 * MS).await;
+    call(&two, 2).await;
+    tokio::time::sleep(10 * MS).await;
+    assert_eq!(ledger.runs(), 4, "both keys are being refreshed");
 }

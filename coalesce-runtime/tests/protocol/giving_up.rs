@@ -1,0 +1,114 @@
+//! Giving up: where nothing can be shared, callers run the body in parallel and never one after another.
+
+use std::time::Duration;
+
+use coalesce_runtime::Coalescer;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tokio::time::Instant;
+
+use crate::fleet::{Fleet, Ledger, MS, all};
+
+/// A type whose `Deserialize` does not read what its `Serialize` writes.
+#[derive(Serialize, Deserialize)]
+struct OneWay {
+    #[serde(rename(serialize = "written", deserialize = "read"))]
+    run: u64,
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_do_not_queue_for_a_value_that_is_never_read_back() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let begun = Instant::now();
+    all(&fleet, 40, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let call = pod.call("n").key(1);
+            call.run(move || async move {
+                OneWay {
+                    run: ledger.run(100 * MS).await,
+                }
+            })
+            .await
+            .run
+        }
+    })
+    .await;
+    assert!(begun.elapsed() <= 500 * MS, "{:?}", begun.elapsed());
+    fleet.assert_nothing_left().await;
+}
+
+struct NotEncodable;
+
+impl Serialize for NotEncodable {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(S::Error::custom("never"))
+    }
+}
+
+impl<'de> Deserialize<'de> for NotEncodable {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(D::Error::custom("never"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_do_not_queue_for_a_value_that_cannot_be_encoded() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let begun = Instant::now();
+    all(&fleet, 40, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let call = pod.call("n").key(1);
+            call.run(move || async move {
+                ledger.run(100 * MS).await;
+                NotEncodable
+            })
+            .await;
+        }
+    })
+    .await;
+    assert!(begun.elapsed() <= 300 * MS, "{:?}", begun.elapsed());
+    fleet.assert_nothing_left().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_of_a_plain_function_do_not_queue_for_a_body_that_always_panics() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let begun = Instant::now();
+    let calls: Vec<_> = (0..40)
+        .map(|index| {
+            let (pod, ledger) = (fleet.pods[index % 2].clone(), ledger.clone());
+            tokio::spawn(async move {
+                let call = pod.call("n").key(1);
+                call.run(move || async move {
+                    let run = ledger.run(100 * MS).await;
+                    assert_eq!(run, 0, "always");
+                    run
+                })
+                .await
+            })
+        })
+        .collect();
+    for call in calls {
+        assert!(call.await.is_err_and(|error| error.is_panic()));
+    }
+    assert!(begun.elapsed() <= 800 * MS, "{:?}", begun.elapsed());
+    fleet.assert_nothing_left().await;
+}
+
+#[test]
+fn a_call_on_a_runtime_that_was_shut_down_runs_its_body() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let handle = runtime.handle().clone();
+    let pod = runtime.block_on(Coalescer::builder().in_process().build());
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let call = pod.unwrap().call("n").key(1);
+        let value = handle.block_on(call.run(|| async { 7_u64 }));
+        done.send(value)
+    });
+    assert_eq!(ended.recv_timeout(Duration::from_secs(10)), Ok(7));
+}

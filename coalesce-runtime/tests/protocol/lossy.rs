@@ -1,0 +1,210 @@
+//! A coordinator whose answers get lost, and what calls leave behind then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use coalesce_runtime::coordination::{
+    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAnswer, RenewAsk,
+    ReplaceAsk, Reply, ServerClock, Status, Token,
+};
+use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator, OnRedisError};
+use tokio::time::Instant;
+
+use crate::fleet::{Failure, Ledger, MS, in_flight_only, retaining};
+
+/// Executes every question, and loses the answers to the next few BEGINs.
+#[derive(Debug, Default)]
+struct Lossy {
+    inner: MemoryCoordinator,
+    begins: AtomicUsize,
+}
+
+impl Lossy {
+    async fn pods(self: &Arc<Self>) -> [Coalescer; 2] {
+        let pod = || Coalescer::builder().coordinator(self.clone()).build();
+        [pod().await.unwrap(), pod().await.unwrap()]
+    }
+
+    fn lose_next(&self) {
+        self.begins.store(1, Ordering::SeqCst);
+    }
+}
+
+impl Coordinator for Lossy {
+    fn kind(&self) -> &'static str {
+        "lossy"
+    }
+
+    fn clock(&self) -> ServerClock {
+        self.inner.clock()
+    }
+
+    fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
+        self.inner.read(key)
+    }
+
+    fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
+        Box::pin(async move {
+            let answer = self.inner.begin(key, ask).await;
+            let left = self.begins.load(Ordering::SeqCst);
+            if left == 0 {
+                return answer;
+            }
+            self.begins.store(left - 1, Ordering::SeqCst);
+            tokio::time::sleep(250 * MS).await;
+            Err(Fault::Timeout)
+        })
+    }
+
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+        self.inner.renew(asks)
+    }
+
+    fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
+        Box::pin(async move {
+            let answer = self.inner.finish(key, ask).await;
+            if ask.envelope.status == Status::Failed {
+                // The way back is long.
+                tokio::time::sleep(200 * MS).await;
+            }
+            answer
+        })
+    }
+
+    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
+        Box::pin(async move {
+            let answer = self.inner.abandon(key, token).await;
+            // The way back is long.
+            tokio::time::sleep(200 * MS).await;
+            answer
+        })
+    }
+
+    fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
+        self.inner.replace(key, ask)
+    }
+
+    fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
+        self.inner.listen(key)
+    }
+
+    fn listening(&self, key: &Key) -> Option<Listener> {
+        self.inner.listening(key)
+    }
+
+    fn subscriptions(&self) -> usize {
+        self.inner.subscriptions()
+    }
+
+    fn close(&self) -> Reply<'_, ()> {
+        self.inner.close()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn followers_of_a_lock_whose_grant_was_lost_get_the_outcome_when_the_body_ends() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let pods = lossy.pods().await;
+    let call = |pod: usize| {
+        let (pod, ledger) = (pods[pod].clone(), ledger.clone());
+        tokio::spawn(async move {
+            pod.call("n")
+                .key(1)
+                .run(move || async move { ledger.run(100 * MS).await })
+                .await
+        })
+    };
+    lossy.lose_next();
+    let begun = Instant::now();
+    let granted = call(0);
+    tokio::time::sleep(MS).await;
+    let follower = call(1);
+    assert_eq!((granted.await.unwrap(), begun.elapsed()), (1, 350 * MS));
+    assert_eq!(follower.await.unwrap(), 1);
+    assert!(begun.elapsed() < 400 * MS, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_whose_grant_was_lost_is_freed_by_a_call_that_would_rather_fail() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        let policy = in_flight_only(30_000, 45_000).on_redis_error(OnRedisError::Fail);
+        call.policy(policy)
+            .try_run(move || async move { Ok::<_, Failure>(ledger.run(MS).await) })
+    };
+    lossy.lose_next();
+    assert!(call(&one).await.is_err());
+    assert_eq!(one.counts().failed, 1);
+    let begun = Instant::now();
+    assert_eq!(call(&two).await, Ok(1));
+    assert!(begun.elapsed() < 400 * MS, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_a_refresh_was_granted_in_vain_is_freed() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        call.policy(retaining(1_000, 60_000))
+            .run(move || async move { ledger.run(MS).await })
+    };
+    assert_eq!(call(&one).await, 1);
+    tokio::time::sleep(2_000 * MS).await;
+    lossy.lose_next();
+    assert_eq!(call(&one).await, 1);
+    tokio::time::sleep(300 * MS).await;
+    assert_eq!(call(&two).await, 1);
+    tokio::time::sleep(100 * MS).await;
+    assert_eq!(call(&two).await, 2, "the other process has refreshed it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_that_is_being_freed_is_not_renewed() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    // The beat of the first second comes while the answer to ABANDON is on its way.
+    let body = ledger.clone();
+    let call = one.call("n").key(1).run(move || async move {
+        let run = body.run(950 * MS).await;
+        assert_eq!(run, 0, "always");
+        run
+    });
+    assert!(tokio::spawn(call).await.is_err());
+    tokio::time::sleep(300 * MS).await;
+    let begun = Instant::now();
+    let call = two.call("n").key(1);
+    assert_eq!(
+        call.run(move || async move { ledger.run(MS).await }).await,
+        2
+    );
+    assert_eq!(begun.elapsed(), MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lock_of_a_failed_refresh_is_not_renewed_while_it_is_freed() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        call.policy(retaining(1_000, 3_000))
+            .try_run(move || async move {
+                let run = ledger.run(950 * MS).await;
+                if run == 2 {
+                    return Err(Failure::Body("down".into()));
+                }
+                Ok(run)
+            })
+    };
+    assert_eq!(call(&one).await, Ok(1));
+    tokio::time::sleep(1_000 * MS).await;
+    assert_eq!(call(&one).await, Ok(1));
+    // The refresh has failed, and then the value is too old for anybody.
+    tokio::time::sleep(2_000 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(call(&two).await, Ok(3));
+    assert_eq!(begun.elapsed(), 950 * MS);
+}
