@@ -83,6 +83,9 @@ fn error_of(answer: Result<u64, Failure>) -> String {
 #[tokio::test]
 async fn neither_logs_nor_errors_say_what_was_asked_for() {
     let lines = Lines::default();
+    // With one subscriber alone, a test in another thread that meets an event first, and has no
+    // subscriber, would silence that event for every thread.
+    let _another = tracing::Dispatch::new(lines.clone());
     let _guard = tracing::subscriber::set_default(lines.clone());
     let mut scene = Scene::new();
     let (pod, gate) = (scene.pod().await, Gate::closed());

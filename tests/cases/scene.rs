@@ -189,7 +189,7 @@ pub(crate) async fn answers<T>(callers: Vec<JoinHandle<T>>) -> Vec<T> {
     let mut answers = Vec::new();
     for caller in callers {
         let answer = tokio::time::timeout(PATIENCE, caller).await;
-        answers.push(answer.expect("an answer").unwrap());
+        answers.push(answer.unwrap().unwrap());
     }
     answers
 }

@@ -106,3 +106,23 @@ async fn an_outcome_reaches_followers_without_a_step_of_forty_milliseconds() {
     let median = delays[delays.len() / 2];
     assert!(median < 20 * MS, "half of them took more than {median:?}");
 }
+
+/// W23: the answer to BEGIN comes too late for its caller, which runs the body alone.
+#[tokio::test]
+async fn a_lock_taken_for_a_caller_that_had_given_up_makes_nobody_wait_for_its_lease() {
+    let scene = Scene::new();
+    let settings = || scene.settings().deadline(250 * MS);
+    let cut_off = scene.pod_on(settings(), |builder| builder).await;
+    let other = scene.pod_on(settings(), |builder| builder).await;
+    let gate = Gate::closed();
+    gate.open();
+    for pod in [&cut_off, &other] {
+        in_flight(pod, 0, &gate).await;
+    }
+    scene.server.freeze();
+    assert_eq!(in_flight(&cut_off, 1, &gate).await, 3);
+    scene.server.go_on();
+    let begun = Instant::now();
+    assert_eq!(in_flight(&other, 1, &gate).await, 4);
+    assert!(begun.elapsed() < 1_000 * MS, "{:?}", begun.elapsed());
+}
