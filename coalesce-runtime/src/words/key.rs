@@ -103,11 +103,19 @@ impl fmt::Debug for Piece<'_> {
 }
 
 /// Collects the parts of a key.
-#[derive(Clone, Debug, Default)]
+///
+/// Its `Debug` form shows none of them: they hold argument values.
+#[derive(Clone, Default)]
 pub struct KeyBuilder {
     text: String,
     /// Whether a part is there already; a part's own text may be empty.
     started: bool,
+}
+
+impl fmt::Debug for KeyBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyBuilder").finish_non_exhaustive()
+    }
 }
 
 impl KeyBuilder {
@@ -332,5 +340,8 @@ mod tests {
             shown.contains("shop::login") && !shown.contains("secret"),
             "{shown}"
         );
+        let mut builder = KeyBuilder::default();
+        builder.part("secret-token");
+        assert!(!format!("{builder:?}").contains("secret"));
     }
 }
