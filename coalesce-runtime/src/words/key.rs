@@ -61,7 +61,7 @@ impl Key {
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        self.0.tag == other.0.tag
+        self.0.digest == other.0.digest && self.0.tag == other.0.tag
     }
 }
 
@@ -87,7 +87,8 @@ impl fmt::Debug for Key {
 /// One piece of a key template such as `"{tenant}/{id}"`.
 #[derive(Clone, Copy)]
 pub enum Piece<'a> {
-    /// Literal text between two holes.
+    /// Literal text between two holes: visible ASCII other than `%`, `~` and braces. What else stands
+    /// there is escaped.
     Text(&'static str),
     /// A value.
     Hole(&'a dyn KeyPart),
@@ -139,7 +140,7 @@ impl KeyBuilder {
         let mut text = String::new();
         for piece in pieces {
             match piece {
-                Piece::Text(literal) => text.push_str(literal),
+                Piece::Text(literal) => push_literal(literal, &mut text),
                 // `%` is escaped once more, which tells this escaping from the part's own.
                 Piece::Hole(part) => {
                     let keep = |byte| byte != b'%' && !separates(byte);
@@ -193,6 +194,20 @@ impl KeyBuilder {
             namespace,
             digest,
         }))
+    }
+}
+
+/// Appends the literal text of a template, which may be anything.
+///
+/// Behind a namespace a colon in front would read as a longer namespace: `ns:` and `:x` as `ns::x`.
+fn push_literal(literal: &str, out: &mut String) {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
+    match literal.strip_prefix(':').filter(|_| out.is_empty()) {
+        Some(rest) => {
+            push_escaped(b':', out);
+            escape(rest, plain, out);
+        }
+        None => escape(literal, plain, out),
     }
 }
 
@@ -289,6 +304,30 @@ mod tests {
         assert_eq!(of("/orders/", "acme", "so"), "n:acme/orders/so");
         assert_ne!(of("x/", "ax", "b"), of("x/", "a", "xb"));
         assert_ne!(of("x", "axb", "c"), of("x", "a", "bxc"));
+    }
+
+    #[test]
+    fn a_template_may_begin_with_a_colon_and_stays_in_its_namespace() {
+        let mut builder = KeyBuilder::default();
+        builder.template(&[Piece::Text(":x:"), Piece::Hole(&5)]);
+        let key = builder.finish("ns".into(), None);
+        assert_eq!(key.tag(), "ns:%3Ax:5");
+        assert_ne!(key, Key::new("ns::x", &[&5]));
+    }
+
+    #[test]
+    fn a_template_may_hold_any_letters_at_any_length() {
+        let value = "x".repeat(200);
+        for shift in ["", "1"] {
+            let mut builder = KeyBuilder::default();
+            builder.template(&[
+                Piece::Hole(&shift),
+                Piece::Text("/{größe}/ääääääääääääääääääääääääääääääääääääääääääääääääää/"),
+                Piece::Hole(&value),
+            ]);
+            let key = builder.finish("n".into(), None);
+            assert!(key.tag().is_ascii() && !key.tag().contains(['{', '}']));
+        }
     }
 
     #[test]
