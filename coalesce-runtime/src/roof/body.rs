@@ -11,8 +11,9 @@ use crate::flight::leader::{Report, Runner};
 use crate::flight::refresh;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
-use crate::format::envelope::Seen;
+use crate::format::envelope::{Seen, Status};
 use crate::words::clock::now;
+use crate::words::error::Error;
 use crate::words::key::Key;
 use crate::words::policy::Policy;
 
@@ -168,6 +169,9 @@ impl Scene {
         let produced = shape
             .encode(&value, self.policy.max_payload, seat.has_followers())
             .0;
+        if produced.status == Status::TooLarge {
+            self.core.counters.too_large.up();
+        }
         seat.report(Report {
             produced,
             started,
@@ -184,8 +188,14 @@ impl Scene {
                 return Next::Seat(seat);
             }
             Turn::Error(error) => {
+                let timed_out = matches!(error, Error::WaitTimeout { .. });
                 return match shape.failure(error) {
-                    Some(answer) => Next::Answer(answer),
+                    Some(answer) => {
+                        if !timed_out {
+                            counters.failed.up();
+                        }
+                        Next::Answer(answer)
+                    }
                     None if waiter.fall_back() => Next::Again,
                     None => Next::Alone,
                 };

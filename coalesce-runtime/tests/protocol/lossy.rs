@@ -137,6 +137,7 @@ async fn a_lock_whose_grant_was_lost_is_freed_by_a_call_that_would_rather_fail()
     };
     lossy.lose_next();
     assert!(call(&one).await.is_err());
+    assert_eq!(one.counts().failed, 1);
     let begun = Instant::now();
     assert_eq!(call(&two).await, Ok(1));
     assert!(begun.elapsed() < 400 * MS, "{:?}", begun.elapsed());
