@@ -1,4 +1,7 @@
 //! Bodies: how the user's code is run, in a task of its own or in the caller's, and its outcome handed on.
+//!
+//! A body is boxed once it is known that it runs: it passes through several futures on its way, each of
+//! which would otherwise hold it again, and most calls never run it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -68,7 +71,10 @@ impl Scene {
                     self.refresh_behind(shape, body, outdated);
                     return answer;
                 }
-                Next::Seat(seat) => return self.lead_detached(shape, body(), seat, waiter).await,
+                Next::Seat(seat) => {
+                    let body = Box::pin(body());
+                    return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
+                }
                 Next::Again => {}
                 Next::Alone => return Box::pin(self.alone(body())).await,
             }
@@ -89,7 +95,8 @@ impl Scene {
                 Next::Answer(answer) | Next::Stale(answer, _) => return answer,
                 Next::Seat(seat) => {
                     let context = Context::of_flight(&self.key);
-                    let value = context.run(self.run(seat, shape, body())).await;
+                    let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
+                    let value = context.run(flight).await;
                     waiter.settled().await;
                     return value;
                 }
@@ -103,7 +110,7 @@ impl Scene {
     async fn alone<Fut: Future>(&self, body: Fut) -> Fut::Output {
         self.core.counters.solo_runs.up();
         self.core.counters.executions.up();
-        Context::of_flight(&self.key).run(body).await
+        Context::of_flight(&self.key).run(Box::pin(body)).await
     }
 
     /// Starts a refresh of the state marked `outdated`.
@@ -120,8 +127,11 @@ impl Scene {
             &self.key,
             outdated,
             || -> Runner {
-                let (scene, context, future) =
-                    (self.clone(), Context::of_flight(&self.key), body());
+                let (scene, context, future) = (
+                    self.clone(),
+                    Context::of_flight(&self.key),
+                    Box::pin(body()),
+                );
                 Box::new(move |seat| {
                     Box::pin(context.run(async move {
                         scene.run(seat, shape, future).await;
