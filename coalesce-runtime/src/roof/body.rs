@@ -4,13 +4,14 @@
 //! which would otherwise hold it again, and most calls never run it.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shape::{Received, Shape};
 use crate::flight::context::Context;
 use crate::flight::core::Core;
 use crate::flight::fold::Seat;
-use crate::flight::leader::{Report, Runner};
+use crate::flight::leader::{Produced, Report, Runner};
 use crate::flight::refresh;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
@@ -176,9 +177,11 @@ impl Scene {
         let value = body.await;
         let ended = now();
         seat.close();
-        let produced = shape
-            .encode(&value, self.policy.max_payload, seat.has_followers())
-            .0;
+        let (limit, shared_here) = (self.policy.max_payload, seat.has_followers());
+        let encode = || shape.encode(&value, limit, shared_here).0;
+        // A value is there. That writing it down panics is no reason to lose it.
+        let produced =
+            catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| Produced::unwritten());
         if produced.status == Status::TooLarge {
             self.core.counters.too_large.up();
         }
