@@ -63,7 +63,10 @@ impl Core {
             coordinator,
             settings,
             fold,
-            refreshes: Arc::new(Semaphore::new(settings.max_refreshes)),
+            // "Any number" is more than a semaphore can count, and it panics.
+            refreshes: Arc::new(Semaphore::new(
+                settings.max_refreshes.min(Semaphore::MAX_PERMITS),
+            )),
             counters: Counters::default(),
             stopping: AtomicBool::new(false),
             drivers: watch::Sender::new(0),

@@ -1,7 +1,7 @@
 //! The coordinator: who keeps locks and states, and tells those who listen.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 
 use bytes::Bytes;
@@ -67,15 +67,26 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     fn subscriptions(&self) -> usize;
 
     /// Every position of the kill switch, as field and text. One `HGETALL` in Redis.
-    fn switches(&self) -> Reply<'_, Vec<(String, String)>>;
+    ///
+    /// A coordinator without a switch leaves this and the next two as they are: everything is on.
+    fn switches(&self) -> Reply<'_, Vec<(String, String)>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
 
     /// Set a position of the kill switch, or clear it, and tell every process. One script. Answers
     /// the text that it replaces.
-    fn set_switch<'a>(&'a self, field: &'a str, text: Option<&'a str>)
-    -> Reply<'a, Option<String>>;
+    fn set_switch<'a>(
+        &'a self,
+        _field: &'a str,
+        _text: Option<&'a str>,
+    ) -> Reply<'a, Option<String>> {
+        Box::pin(ready(Err(Fault::Refused)))
+    }
 
     /// Hear of changes to the kill switch: any notice means that it is to be read again.
-    fn switch_news(&self) -> Reply<'_, Listener>;
+    fn switch_news(&self) -> Reply<'_, Listener> {
+        Box::pin(ready(Err(Fault::Refused)))
+    }
 
     /// Close connections in an orderly way.
     fn close(&self) -> Reply<'_, ()>;

@@ -61,7 +61,7 @@ impl Key {
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        self.0.tag == other.0.tag
+        self.0.digest == other.0.digest && self.0.tag == other.0.tag
     }
 }
 
@@ -87,7 +87,8 @@ impl fmt::Debug for Key {
 /// One piece of a key template such as `"{tenant}/{id}"`.
 #[derive(Clone, Copy)]
 pub enum Piece<'a> {
-    /// Literal text between two holes.
+    /// Literal text between two holes: visible ASCII other than `%`, `~` and braces. What else stands
+    /// there is escaped.
     Text(&'static str),
     /// A value.
     Hole(&'a dyn KeyPart),
@@ -103,11 +104,19 @@ impl fmt::Debug for Piece<'_> {
 }
 
 /// Collects the parts of a key.
-#[derive(Clone, Debug, Default)]
+///
+/// Its `Debug` form shows none of them: they hold argument values.
+#[derive(Clone, Default)]
 pub struct KeyBuilder {
     text: String,
     /// Whether a part is there already; a part's own text may be empty.
     started: bool,
+}
+
+impl fmt::Debug for KeyBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyBuilder").finish_non_exhaustive()
+    }
 }
 
 impl KeyBuilder {
@@ -131,7 +140,7 @@ impl KeyBuilder {
         let mut text = String::new();
         for piece in pieces {
             match piece {
-                Piece::Text(literal) => text.push_str(literal),
+                Piece::Text(literal) => push_literal(literal, &mut text),
                 // `%` is escaped once more, which tells this escaping from the part's own.
                 Piece::Hole(part) => {
                     let keep = |byte| byte != b'%' && !separates(byte);
@@ -185,6 +194,20 @@ impl KeyBuilder {
             namespace,
             digest,
         }))
+    }
+}
+
+/// Appends the literal text of a template, which may be anything.
+///
+/// Behind a namespace a colon in front would read as a longer namespace: `ns:` and `:x` as `ns::x`.
+fn push_literal(literal: &str, out: &mut String) {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
+    match literal.strip_prefix(':').filter(|_| out.is_empty()) {
+        Some(rest) => {
+            push_escaped(b':', out);
+            escape(rest, plain, out);
+        }
+        None => escape(literal, plain, out),
     }
 }
 
@@ -284,6 +307,30 @@ mod tests {
     }
 
     #[test]
+    fn a_template_may_begin_with_a_colon_and_stays_in_its_namespace() {
+        let mut builder = KeyBuilder::default();
+        builder.template(&[Piece::Text(":x:"), Piece::Hole(&5)]);
+        let key = builder.finish("ns".into(), None);
+        assert_eq!(key.tag(), "ns:%3Ax:5");
+        assert_ne!(key, Key::new("ns::x", &[&5]));
+    }
+
+    #[test]
+    fn a_template_may_hold_any_letters_at_any_length() {
+        let value = "x".repeat(200);
+        for shift in ["", "1"] {
+            let mut builder = KeyBuilder::default();
+            builder.template(&[
+                Piece::Hole(&shift),
+                Piece::Text("/{größe}/ääääääääääääääääääääääääääääääääääääääääääääääääää/"),
+                Piece::Hole(&value),
+            ]);
+            let key = builder.finish("n".into(), None);
+            assert!(key.tag().is_ascii() && !key.tag().contains(['{', '}']));
+        }
+    }
+
+    #[test]
     fn a_template_hole_with_structure_keeps_its_own_separators() {
         let of = |list: &[&str]| {
             let mut builder = KeyBuilder::default();
@@ -332,5 +379,8 @@ mod tests {
             shown.contains("shop::login") && !shown.contains("secret"),
             "{shown}"
         );
+        let mut builder = KeyBuilder::default();
+        builder.part("secret-token");
+        assert!(!format!("{builder:?}").contains("secret"));
     }
 }

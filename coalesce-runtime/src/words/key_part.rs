@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -42,9 +43,15 @@ pub trait KeyPart {
 ///
 /// An implementation calls exactly one method, once; a value made of several goes into a
 /// [`group`](Self::group) or a [`list`](Self::list).
-#[derive(Debug)]
 pub struct KeyWriter<'a> {
     out: &'a mut String,
+}
+
+impl fmt::Debug for KeyWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What has been written holds argument values.
+        f.debug_struct("KeyWriter").finish_non_exhaustive()
+    }
 }
 
 impl<'a> KeyWriter<'a> {
@@ -53,8 +60,8 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// A number: its decimal digits.
-    pub fn integer(&mut self, digits: impl std::fmt::Display) {
-        use std::fmt::Write as _;
+    pub fn integer(&mut self, digits: impl fmt::Display) {
+        use fmt::Write as _;
         // Writing to a String cannot fail.
         let _ = write!(self.out, "{digits}");
     }

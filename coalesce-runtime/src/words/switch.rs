@@ -1,7 +1,9 @@
 //! The kill switch: what it can say, and about what.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use once_cell::sync::Lazy;
 
 use super::clock::ServerTime;
 use super::key::Key;
@@ -134,8 +136,8 @@ impl Position {
 
 /// The pseudo key whose messages tell of changes to the switch.
 pub(crate) fn switch_key() -> &'static Key {
-    static KEY: OnceLock<Key> = OnceLock::new();
-    KEY.get_or_init(|| Key::new("coalesce:switch", &[]))
+    static KEY: Lazy<Key> = Lazy::new(|| Key::new("coalesce:switch", &[]));
+    &KEY
 }
 
 #[cfg(test)]

@@ -10,8 +10,12 @@ use crate::setup::{Mistake, Setup};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Caller {
     pub(crate) phase: Phase,
+    /// When it came.
+    pub(crate) arrived: ServerTime,
     /// How often it has changed its token.
     pub(crate) attempt: u8,
+    /// Whether its last BEGIN has no answer, so that it may lead without knowing.
+    pub(crate) unanswered: bool,
     /// Ticks spent waiting for others.
     pub(crate) waited: u8,
     /// What it has been told and has not heard yet.
@@ -50,15 +54,14 @@ pub(crate) struct Leading {
     pub(crate) stalled: bool,
     /// A beat is to be sent in this tick.
     pub(crate) beat_due: bool,
-    /// The body has ended; whether it is recorded is not known.
-    pub(crate) ended: bool,
+    /// When the body ended; whether that is recorded is not known yet.
+    pub(crate) ended: Option<ServerTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Following {
     pub(crate) leader: Token,
     pub(crate) seen: Seen,
-    pub(crate) joined: ServerTime,
     /// A look is to be taken in this tick.
     pub(crate) look_due: bool,
 }
@@ -86,7 +89,9 @@ impl Caller {
     pub(crate) const fn new() -> Self {
         Self {
             phase: Phase::Away,
+            arrived: ServerTime::from_micros(0),
             attempt: 0,
+            unanswered: false,
             waited: 0,
             told: Vec::new(),
             barred: 0,
@@ -119,8 +124,9 @@ impl Caller {
         match &self.phase {
             Phase::Asking => true,
             Phase::Leading(leading) => {
-                let late =
-                    leading.ended || leading.ran >= setup.body || setup.beats && leading.beat_due;
+                let late = leading.ended.is_some()
+                    || leading.ran >= setup.body
+                    || setup.beats && leading.beat_due;
                 late && !leading.stalled
             }
             Phase::Following(following) => following.look_due,
@@ -129,41 +135,58 @@ impl Caller {
     }
 
     /// What an answer to BEGIN makes of a caller.
-    pub(crate) fn begun(&mut self, token: Token, now: ServerTime, answer: BeginAnswer) {
-        let before = match &self.phase {
-            Phase::Following(following) => Some(following.clone()),
-            _ => None,
-        };
-        self.phase = match answer {
-            BeginAnswer::State(bytes) => Phase::Answered {
-                with: token_of(&bytes),
-                how: How::Looked,
-            },
-            BeginAnswer::Lead { seen } => Phase::Leading(Leading {
-                token,
-                seen,
-                ran: 0,
-                unsure_for: 0,
-                stalled: false,
-                beat_due: false,
-                ended: false,
-            }),
-            BeginAnswer::Follow { leader, seen, .. } => Phase::Following(match before {
-                // The state and the moment of joining are those of the first answer.
-                Some(before) => Following {
-                    leader,
-                    look_due: false,
-                    ..before
-                },
-                // The second look closes the gap between BEGIN and the subscription.
-                None => Following {
+    pub(crate) fn begun(&mut self, token: Token, answer: BeginAnswer, mistake: Option<Mistake>) {
+        match answer {
+            BeginAnswer::State(bytes) => {
+                let state = Envelope::decode(&key(), &bytes).expect("a state of this key");
+                self.given(&state, None, How::Looked, mistake);
+            }
+            BeginAnswer::Lead { seen } => {
+                self.phase = Phase::Leading(Leading {
+                    token,
+                    seen,
+                    ran: 0,
+                    unsure_for: 0,
+                    stalled: false,
+                    beat_due: false,
+                    ended: None,
+                });
+            }
+            BeginAnswer::Follow { leader, seen, .. } => {
+                // The look behind the first answer closes the gap between BEGIN and the subscription.
+                let look_due = self.phase == Phase::Asking;
+                self.phase = Phase::Following(Following {
                     leader,
                     seen,
-                    joined: now,
-                    look_due: true,
-                },
-            }),
+                    look_due,
+                });
+            }
+        }
+    }
+
+    /// An outcome has reached it. It takes one of a flight that ended after it came, and that was not
+    /// fenced before; otherwise it starts again.
+    fn given(
+        &mut self,
+        outcome: &Envelope,
+        fenced_at: Option<ServerTime>,
+        how: How,
+        mistake: Option<Mistake>,
+    ) {
+        let until = match mistake {
+            Some(Mistake::FenceBeforeEnd) => fenced_at.unwrap_or(outcome.computed_at),
+            _ => outcome
+                .computed_at
+                .min(fenced_at.unwrap_or(outcome.computed_at)),
         };
+        if self.arrived <= until || mistake == Some(Mistake::AnyOutcome) {
+            let with = outcome.token;
+            self.phase = Phase::Answered { with, how };
+            self.told.clear();
+        } else {
+            self.phase = Phase::Asking;
+            self.attempt += 1;
+        }
     }
 
     /// Has looked and found nothing new.
@@ -199,29 +222,18 @@ impl Caller {
         let Phase::Following(following) = &mut self.phase else {
             return;
         };
-        match message {
-            Ok(Message::Outcome {
+        match message.expect("a message of this key") {
+            Message::Outcome {
                 envelope,
                 fenced_at,
-            }) => {
-                let token = envelope.token;
-                let mine = token == following.leader || mistake == Some(Mistake::AnyMessage);
-                let new = Seen::from(token) != following.seen;
-                let in_time = fenced_at.is_none_or(|at| following.joined < at);
-                if mine && new && in_time {
-                    let how = How::Heard;
-                    self.phase = Phase::Answered { with: token, how };
-                } else {
-                    following.look_due = true;
+            } => {
+                let mine = fenced_at.is_none() || envelope.token == following.leader;
+                if mine && Seen::from(envelope.token) != following.seen {
+                    self.given(&envelope, fenced_at, How::Heard, mistake);
                 }
             }
-            _ => following.look_due = true,
+            Message::Abandoned { token } => following.look_due |= token == following.leader,
+            Message::Stored { .. } | Message::Invalidated => {}
         }
     }
-}
-
-pub(crate) fn token_of(state: &Bytes) -> Token {
-    Envelope::decode(&key(), state)
-        .expect("a state that was written by a flight")
-        .token
 }

@@ -2,16 +2,16 @@
 
 use stateright::{Model, Property};
 
-use crate::caller::{Caller, How, Phase};
+use crate::caller::{Caller, How, Leading, Phase};
 use crate::setup::Setup;
-use crate::world::{Answer, World};
+use crate::world::{Question, World};
 
 /// One thing that happens. A number is a caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
-    Begin(usize, Answer),
-    Renew(usize, Answer),
-    Finish(usize, Answer),
+    Begin(usize, Question),
+    Renew(usize, Question),
+    Finish(usize, Question),
     Hear(usize),
     Panic(usize),
     Crash(usize),
@@ -46,7 +46,7 @@ impl Model for Setup {
             Event::Begin(number, answer) => world.begin(self, number, answer),
             Event::Renew(number, answer) => world.renew(self, number, answer),
             Event::Finish(number, answer) => world.finish(self, number, answer),
-            Event::Hear(number) => world.callers[number].hear(self.mistake),
+            Event::Hear(number) => world.hear(self, number),
             Event::Panic(number) => world.abandon(self, number),
             Event::Invalidate => world.invalidate(self),
             Event::TimePasses => world.pass(self),
@@ -107,51 +107,62 @@ pub(crate) const SOME_LOOK: &str = "some callers find their outcome when they lo
 
 impl Setup {
     fn events_of(&self, world: &World, number: usize, events: &mut Vec<Event>) {
-        let asked = |events: &mut Vec<Event>, ask: fn(usize, Answer) -> Event| {
-            events.push(ask(number, Answer::Arrives));
-            if world.left.losses > 0 {
-                events.push(ask(number, Answer::IsLost));
-            }
-        };
         let caller = &world.callers[number];
         match &caller.phase {
-            // Callers differ in nothing, so they may as well come in the order of their numbers.
-            Phase::Away => {
-                if number == 0 || world.callers[number - 1].phase != Phase::Away {
-                    asked(events, Event::Begin);
-                }
-            }
-            Phase::Asking => asked(events, Event::Begin),
+            Phase::Away if !world.is_next(number) => {}
+            Phase::Away | Phase::Asking => world.asks(number, Event::Begin, events),
             Phase::Following(following) => {
                 if following.look_due {
-                    asked(events, Event::Begin);
+                    world.asks(number, Event::Begin, events);
                 }
                 if !caller.told.is_empty() {
                     events.push(Event::Hear(number));
                 }
             }
-            Phase::Leading(leading) => {
-                asked(events, Event::Finish);
-                let beats = self.beats && leading.beat_due && leading.may_retake(self);
-                if beats && !leading.ended {
-                    asked(events, Event::Renew);
-                }
-                if world.left.stalls > 0 && !leading.stalled {
-                    events.push(Event::Stall(number));
-                }
-                if world.left.panics > 0 && !leading.ended {
-                    events.push(Event::Panic(number));
-                }
-            }
-            _ => {}
+            Phase::Leading(leading) => self.events_of_leader(world, number, leading, events),
+            Phase::Answered { .. } | Phase::TimedOut | Phase::Gone => {}
         }
         if world.left.crashes > 0 && caller.phase != Phase::Away && !caller.is_over() {
             events.push(Event::Crash(number));
         }
     }
+
+    fn events_of_leader(
+        &self,
+        world: &World,
+        number: usize,
+        leading: &Leading,
+        events: &mut Vec<Event>,
+    ) {
+        world.asks(number, Event::Finish, events);
+        let runs = leading.ended.is_none();
+        if runs && self.beats && leading.beat_due && leading.may_retake(self) {
+            world.asks(number, Event::Renew, events);
+        }
+        if runs && world.left.panics > 0 {
+            events.push(Event::Panic(number));
+        }
+        if world.left.stalls > 0 && !leading.stalled {
+            events.push(Event::Stall(number));
+        }
+    }
 }
 
 impl World {
+    /// Callers differ in nothing, so they may as well come in the order of their numbers.
+    fn is_next(&self, number: usize) -> bool {
+        number == 0 || self.callers[number - 1].phase != Phase::Away
+    }
+
+    /// A question, and what can become of it.
+    fn asks(&self, number: usize, ask: fn(usize, Question) -> Event, events: &mut Vec<Event>) {
+        events.push(ask(number, Question::Answered));
+        if self.left.losses > 0 {
+            events.push(ask(number, Question::AnswerLost));
+            events.push(ask(number, Question::Lost));
+        }
+    }
+
     fn stall(&mut self, number: usize) {
         if let Phase::Leading(leading) = &mut self.callers[number].phase {
             leading.stalled = true;
@@ -168,28 +179,28 @@ impl World {
             .is_sorted_by(|before, after| before < after)
     }
 
-    /// A fenced flight runs for its own followers beside the key's new one; that is no second leader.
-    fn at_most_one_is_sure(&self, setup: &Setup) -> bool {
-        let sure = self.callers.iter().filter(|caller| match &caller.phase {
-            Phase::Leading(leading) => {
-                let fenced = self.past.fenced & self.past.bit(leading.token) != 0;
-                leading.unsure_for < setup.lease && !leading.ended && !fenced
-            }
-            _ => false,
-        });
-        sure.count() <= 1
+    /// The leaders whose body runs. A fenced flight runs for its own followers beside the key's new one;
+    /// that is no second leader.
+    fn running(&self) -> impl Iterator<Item = &Leading> {
+        self.callers
+            .iter()
+            .filter_map(|caller| match &caller.phase {
+                Phase::Leading(leading) => {
+                    let fenced = self.past.fenced & self.past.bit(leading.token) != 0;
+                    (leading.ended.is_none() && !fenced).then_some(leading)
+                }
+                _ => None,
+            })
     }
 
-    /// P6: two bodies run at a time only if one of their leaders has stalled or is fenced.
+    fn at_most_one_is_sure(&self, setup: &Setup) -> bool {
+        let sure = |leading: &&Leading| leading.unsure_for < setup.lease;
+        self.running().filter(sure).count() <= 1
+    }
+
+    /// P6: two bodies run at a time only if the leader of one has stalled.
     fn no_live_leader_is_doubled(&self) -> bool {
-        let running = self.callers.iter().filter(|caller| match &caller.phase {
-            Phase::Leading(leading) => {
-                let fenced = self.past.fenced & self.past.bit(leading.token) != 0;
-                !leading.stalled && !leading.ended && !fenced
-            }
-            _ => false,
-        });
-        running.count() <= 1
+        self.running().filter(|leading| !leading.stalled).count() <= 1
     }
 
     fn nobody_follows_itself(&self) -> bool {

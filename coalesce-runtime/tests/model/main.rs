@@ -6,7 +6,8 @@
 #![expect(
     clippy::expect_used,
     clippy::cast_possible_truncation,
-    reason = "a panic is how a test fails, and the numbers are small"
+    clippy::print_stdout,
+    reason = "a panic is how a test fails, the numbers are small, and how many states there are is of interest"
 )]
 
 mod caller;
@@ -67,24 +68,34 @@ const TROUBLE: Faults = Faults {
 #[test]
 fn the_rules_hold_through_a_crash_a_stall_and_a_lost_answer() {
     let setup = Setup {
-        callers: 4,
-        wait: 8,
         faults: TROUBLE,
         ..Setup::default()
     };
     holds("crash, stall, lost answer", setup);
 }
 
+/// Bodies that run longer than a lease, and a lease that survives one lost beat.
+fn with_beats() -> Setup {
+    Setup {
+        beats: true,
+        lease: 3,
+        body: 4,
+        pending: 5,
+        wait: 20,
+        ..Setup::default()
+    }
+}
+
 #[test]
 fn the_rules_hold_for_bodies_longer_than_a_lease() {
     let setup = Setup {
-        beats: true,
-        body: 3,
-        wait: 16,
-        faults: TROUBLE,
-        ..Setup::default()
+        faults: Faults {
+            stalls: 0,
+            ..TROUBLE
+        },
+        ..with_beats()
     };
-    holds("crash, stall, lost answer, with beats", setup);
+    holds("crash, lost answer, with beats", setup);
 }
 
 #[test]
@@ -105,29 +116,25 @@ fn the_rules_hold_through_an_invalidation() {
         lingers: true,
         faults: Faults {
             invalidations: 1,
+            crashes: 0,
             ..TROUBLE
         },
         ..Setup::default()
     };
-    holds("crash, stall, lost answer, invalidation", setup);
+    holds("stall, lost answer, invalidation", setup);
 }
 
 #[test]
-fn the_rules_hold_through_an_invalidation_with_beats() {
+fn two_callers_may_meet_every_fault_at_once() {
     let setup = Setup {
         callers: 2,
-        beats: true,
-        lingers: true,
-        body: 3,
-        wait: 16,
         faults: Faults {
             invalidations: 1,
-            panics: 1,
             ..TROUBLE
         },
-        ..Setup::default()
+        ..with_beats()
     };
-    holds("every fault, with beats", setup);
+    holds("crash, stall, lost answer, invalidation, with beats", setup);
 }
 
 #[test]
@@ -144,6 +151,13 @@ fn the_rules_hold_when_outcomes_expire_before_a_leader_must_give_up() {
 fn crash() -> Faults {
     Faults {
         crashes: 1,
+        ..Faults::default()
+    }
+}
+
+fn invalidation() -> Faults {
+    Faults {
+        invalidations: 1,
         ..Faults::default()
     }
 }
@@ -198,20 +212,45 @@ fn a_wait_below_the_lease_times_out_after_a_crash() {
     breaks("wait below lease", NO_TIMEOUT, &setup);
 }
 
-/// On a subscription that was there before its listener, messages may be late: one of a flight that
-/// ended before the listener came is told from its own only by its token.
+/// On a subscription that was there before its listener, messages may be late.
 #[test]
-fn a_follower_that_takes_any_message_gets_an_old_outcome() {
+fn a_caller_that_takes_any_outcome_gets_an_old_one() {
     let setup = Setup {
-        mistake: Some(Mistake::AnyMessage),
+        mistake: Some(Mistake::AnyOutcome),
         lingers: true,
+        faults: invalidation(),
+        ..Setup::default()
+    };
+    breaks("any outcome", NO_OLD_OUTCOME, &setup);
+}
+
+/// The fence is later than the end when FINISH is asked again.
+#[test]
+fn a_caller_that_looks_at_the_fence_alone_gets_an_old_outcome() {
+    let setup = Setup {
+        mistake: Some(Mistake::FenceBeforeEnd),
         faults: Faults {
-            invalidations: 1,
-            ..Faults::default()
+            losses: 1,
+            ..invalidation()
         },
         ..Setup::default()
     };
-    breaks("any message", NO_OLD_OUTCOME, &setup);
+    breaks("fence alone", NO_OLD_OUTCOME, &setup);
+}
+
+#[test]
+fn a_caller_that_starts_again_without_a_farewell_waits_out_its_own_lease() {
+    let setup = Setup {
+        mistake: Some(Mistake::NoFarewell),
+        lingers: true,
+        faults: Faults {
+            losses: 1,
+            crashes: 1,
+            ..invalidation()
+        },
+        ..Setup::default()
+    };
+    breaks("no farewell", NO_OWN_LEASE, &setup);
 }
 
 /// "Nothing has happened" is read off the state, and states expire: a successor's outcome may have come

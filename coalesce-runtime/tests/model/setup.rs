@@ -30,7 +30,7 @@ pub(crate) struct Setup {
 pub(crate) struct Faults {
     /// A process dies.
     pub(crate) crashes: u8,
-    /// A question is carried out and its answer lost.
+    /// A question, or its answer, is lost.
     pub(crate) losses: u8,
     /// A leader takes any time it likes from now on.
     pub(crate) stalls: u8,
@@ -49,8 +49,12 @@ pub(crate) enum Mistake {
     NoTakeover,
     /// A caller that asks again has a new token, so it does not recognise its own lock.
     NewTokenEachTime,
-    /// A follower takes the outcome of any flight that it hears of, not of the one it follows.
-    AnyMessage,
+    /// A caller takes any outcome that is not the one it saw when it began.
+    AnyOutcome,
+    /// A caller takes the outcome of a flight that was fenced after it came, whenever that ended.
+    FenceBeforeEnd,
+    /// A caller that starts again does not free the lock that it may have won unawares.
+    NoFarewell,
     /// A leader retakes a lock that is gone however long it has heard nothing of it.
     LateRetake,
 }

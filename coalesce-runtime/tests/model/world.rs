@@ -34,19 +34,24 @@ pub(crate) struct Past {
     pub(crate) fenced: u16,
     /// Flights whose body has begun.
     pub(crate) begun: u16,
+    /// Bodies that have ended, and invalidations.
+    pub(crate) events: u8,
     /// No lock lives longer.
     pub(crate) locked_until: u8,
 }
 
-/// Whether the answer to a question arrives.
+/// What becomes of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
-    Arrives,
-    IsLost,
+pub(crate) enum Question {
+    Answered,
+    /// It is carried out.
+    AnswerLost,
+    /// It is not.
+    Lost,
 }
 
-/// Finer than a tick, so that an invalidation has a before and an after within one.
-const TICK: u64 = 4;
+/// Finer than a tick, so that whatever ends something has a before and an after within one.
+const TICK: u64 = 16;
 
 pub(crate) fn ticks(number: u8) -> Duration {
     Duration::from_micros(u64::from(number) * TICK)
@@ -63,46 +68,74 @@ impl World {
         }
     }
 
-    fn now(&self, setup: &Setup) -> ServerTime {
-        let invalidated = setup.faults.invalidations - self.left.invalidations;
-        ServerTime::from_micros(u64::from(self.tick) * TICK + u64::from(invalidated))
+    fn now(&self) -> ServerTime {
+        ServerTime::from_micros(u64::from(self.tick) * TICK + u64::from(self.past.events))
     }
 
     /// BEGIN: the first one, one whose answer was lost, or a follower's look.
-    pub(crate) fn begin(&mut self, setup: &Setup, number: usize, answer: Answer) {
-        let now = self.now(setup);
+    pub(crate) fn begin(&mut self, setup: &Setup, number: usize, question: Question) {
+        let now = self.now();
         let caller = &mut self.callers[number];
         if caller.phase == Phase::Away {
             caller.phase = Phase::Asking;
+            caller.arrived = now;
             caller.barred = self.past.barred;
         }
         let token = caller.token(number);
-        let ask = begin_ask(setup, token, &caller.phase);
+        if self.is_lost(question) {
+            return;
+        }
+        let ask = begin_ask(setup, token, &self.callers[number].phase);
         let told = if setup.mistake == Some(Mistake::NoTakeover) && ask.following.is_some() {
             self.only_read(now, &ask)
         } else {
             Some(self.cell.begin(now, &ask))
         };
-        let Some(told) = told else {
-            self.callers[number].looked();
-            return;
-        };
-        let leads = matches!(told, BeginAnswer::Lead { .. });
+        let leads = matches!(told, Some(BeginAnswer::Lead { .. }));
         if leads {
             self.past.elect(token);
             self.lock_for(setup.lease);
         }
-        if answer == Answer::IsLost {
-            self.left.losses -= 1;
-            if setup.mistake == Some(Mistake::NewTokenEachTime) {
-                self.callers[number].attempt += 1;
-            }
+        let lost = self.answer_is_lost(question);
+        self.callers[number].unanswered = lost;
+        if lost {
+            let changes = setup.mistake == Some(Mistake::NewTokenEachTime);
+            self.callers[number].attempt += u8::from(changes);
             return;
         }
         if leads {
             self.past.begun |= self.past.bit(token);
         }
-        self.callers[number].begun(token, now, told);
+        match told {
+            Some(told) => self.callers[number].begun(token, told, setup.mistake),
+            None => self.callers[number].looked(),
+        }
+    }
+
+    /// Hears the next message. A caller that starts again has a new token, and first frees the lock
+    /// that its old one may hold: it would wait out its own lease.
+    pub(crate) fn hear(&mut self, setup: &Setup, number: usize) {
+        let caller = &mut self.callers[number];
+        let token = caller.token(number);
+        caller.hear(setup.mistake);
+        let starts_again = caller.phase == Phase::Asking;
+        if starts_again && caller.unanswered && setup.mistake != Some(Mistake::NoFarewell) {
+            caller.unanswered = false;
+            let told = self.cell.abandon(self.now(), &key(), token);
+            self.tell(setup, told.publish);
+        }
+    }
+
+    fn is_lost(&mut self, question: Question) -> bool {
+        let lost = question == Question::Lost;
+        self.left.losses -= u8::from(lost);
+        lost
+    }
+
+    fn answer_is_lost(&mut self, question: Question) -> bool {
+        let lost = question == Question::AnswerLost;
+        self.left.losses -= u8::from(lost);
+        lost
     }
 
     /// A look at the state that leaves the lock alone; `None` when there is nothing new.
@@ -112,8 +145,8 @@ impl World {
         new.then_some(BeginAnswer::State(bytes))
     }
 
-    /// RENEW.
-    pub(crate) fn renew(&mut self, setup: &Setup, number: usize, answer: Answer) {
+    /// RENEW. A beat that is lost is made up for by the next.
+    pub(crate) fn renew(&mut self, setup: &Setup, number: usize, question: Question) {
         let Some(leading) = self.leading(number) else {
             return;
         };
@@ -123,29 +156,36 @@ impl World {
             seen: leading.seen,
             lease: ticks(setup.lease),
         };
-        let now = self.now(setup);
-        let told = self.cell.renew(now, &ask);
-        if told != RenewAnswer::Lost {
+        let told = if self.is_lost(question) {
+            None
+        } else {
+            Some(self.cell.renew(self.now(), &ask))
+        };
+        if told.is_some_and(|told| told != RenewAnswer::Lost) {
             self.lock_for(setup.lease);
         }
-        let lost = answer == Answer::IsLost;
-        self.left.losses -= u8::from(lost);
+        let told = told.filter(|_| !self.answer_is_lost(question));
         if let Phase::Leading(leading) = &mut self.callers[number].phase {
             leading.beat_due = false;
             leading.unsure_for = match told {
-                _ if lost => leading.unsure_for,
-                RenewAnswer::Lost => setup.pending,
-                _ => 0,
+                None => leading.unsure_for,
+                Some(RenewAnswer::Lost) => setup.pending,
+                Some(_) => 0,
             };
         }
     }
 
-    /// FINISH. Its own caller gets the outcome whatever the answer is.
-    pub(crate) fn finish(&mut self, setup: &Setup, number: usize, answer: Answer) {
+    /// The body ends, if it has not, and FINISH is asked. Its own caller gets the outcome whatever the
+    /// answer is.
+    pub(crate) fn finish(&mut self, setup: &Setup, number: usize, question: Question) {
+        self.end(number);
         let Some(leading) = self.leading(number) else {
             return;
         };
-        let now = self.now(setup);
+        if self.is_lost(question) {
+            return;
+        }
+        let now = self.now();
         let ask = finish_ask(setup, &leading);
         let mut told = self.cell.finish(now, &key(), &ask);
         if setup.mistake == Some(Mistake::UnfencedFinish) && told.answer == FinishAnswer::Lost {
@@ -156,27 +196,28 @@ impl World {
         if told.answer == FinishAnswer::Stored && told.publish.is_some() {
             self.past.stored.push(self.past.number(leading.token));
         }
-        // A flight has ended when its end is recorded, which a refusal does not do.
-        if told.answer != FinishAnswer::Lost {
-            self.past.barred |= self.past.bit(leading.token);
-        }
         self.tell(setup, told.publish);
-        if answer == Answer::IsLost {
-            self.left.losses -= 1;
-            if let Phase::Leading(leading) = &mut self.callers[number].phase {
-                leading.ended = true;
-            }
+        if self.answer_is_lost(question) {
             return;
         }
         let how = match told.answer {
             FinishAnswer::Stored | FinishAnswer::Spared => How::Led,
             FinishAnswer::Fenced { .. } | FinishAnswer::Lost => How::LedInVain,
         };
-        self.callers[number].phase = Phase::Answered {
-            with: leading.token,
-            how,
-        };
+        let with = leading.token;
+        self.callers[number].phase = Phase::Answered { with, how };
         self.callers[number].told.clear();
+    }
+
+    fn end(&mut self, number: usize) {
+        let now = self.now();
+        if let Phase::Leading(leading) = &mut self.callers[number].phase
+            && leading.ended.is_none()
+        {
+            leading.ended = Some(now);
+            self.past.barred |= self.past.bit(leading.token);
+            self.past.events += 1;
+        }
     }
 
     /// ABANDON, after a panic.
@@ -184,7 +225,7 @@ impl World {
         let Some(leading) = self.leading(number) else {
             return;
         };
-        let now = self.now(setup);
+        let now = self.now();
         let told = self.cell.abandon(now, &key(), leading.token);
         self.left.panics -= 1;
         self.gone(number);
@@ -194,7 +235,7 @@ impl World {
     /// REPLACE by no outcome, from outside.
     pub(crate) fn invalidate(&mut self, setup: &Setup) {
         self.left.invalidations -= 1;
-        let now = self.now(setup);
+        let now = self.now();
         let token = Token::from_bytes([0xff; Token::LEN]);
         let envelope = Envelope::new(Status::Invalidated, 0, token, Duration::ZERO, Bytes::new());
         let life = ticks(100);
@@ -203,13 +244,14 @@ impl World {
             .replace(now, &key(), &ReplaceAsk { envelope, life });
         self.past.fenced |= self.past.all();
         self.past.barred |= self.past.begun;
+        self.past.events += 1;
         self.tell(setup, told.publish);
     }
 
     /// Time passes, once everybody who is well has done what was due.
     pub(crate) fn pass(&mut self, setup: &Setup) {
         self.tick += 1;
-        let now = self.now(setup);
+        let now = self.now();
         self.cell.expire(now);
         for caller in &mut self.callers {
             caller.wait_a_tick(setup);
@@ -300,8 +342,12 @@ fn begin_ask(setup: &Setup, token: Token, phase: &Phase) -> BeginAsk {
 
 fn finish_ask(setup: &Setup, leading: &Leading) -> FinishAsk {
     let token = leading.token;
+    let envelope = Envelope::new(Status::Done, 1, token, Duration::ZERO, Bytes::new());
     FinishAsk {
-        envelope: Envelope::new(Status::Done, 1, token, Duration::ZERO, Bytes::new()),
+        envelope: Envelope {
+            computed_at: leading.ended.unwrap_or_default(),
+            ..envelope
+        },
         ended_ago: Duration::ZERO,
         life: ticks(setup.life),
         seen: leading.seen,

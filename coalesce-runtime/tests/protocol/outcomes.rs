@@ -233,6 +233,8 @@ async fn an_oversized_value_sends_each_other_process_to_run_for_itself_in_parall
         "one for each process; callers that share the leader's share its value"
     );
     assert_eq!(begun.elapsed(), 200 * MS, "not one after another");
+    let too_large: u64 = fleet.pods.iter().map(|pod| pod.counts().too_large).sum();
+    assert_eq!(too_large, 4);
     fleet.assert_nothing_left().await;
 }
 

@@ -156,7 +156,7 @@ async fn a_panicking_refresh_is_a_failed_one() {
 #[tokio::test(start_paused = true)]
 async fn refreshes_of_one_process_are_bounded_in_number() {
     let ledger = Ledger::default();
-    let pod = coalesce_runtime::Coalescer::builder()
+    let pod = Coalescer::builder()
         .in_process()
         .max_refreshes(8)
         .build()

@@ -10,11 +10,13 @@
 )]
 
 mod ledger;
+mod monitor;
 mod pod;
 mod resp;
 mod server;
 
 pub use ledger::{Ledger, Run, now_micros};
+pub use monitor::{Command, Monitor, Traffic};
 pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, fleet};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;

@@ -23,6 +23,24 @@ pub enum Site {
     Oversized,
     /// Pending 2 s, wait 5 s.
     Short,
+    /// Retains nothing; every argument is part of the key, the caller's name among them.
+    EveryCaller,
+    /// The same with the caller's name skipped.
+    AnyCaller,
+    /// Pending `RIG_PENDING` or 200 ms, wait `RIG_WAIT` or 400 ms.
+    Patient,
+    /// Waits as long as it takes.
+    Endless,
+    /// Enabled unless `RIG_ENABLED` says otherwise.
+    Switched,
+    /// The key is a hash map, whose order is another in every process.
+    Mapped,
+    /// A method `get` of a type `Service` in one module.
+    OneService,
+    /// A method `get` of a type `Service` in another module.
+    OtherService,
+    /// Calls itself with its own key, twice over.
+    Recursive,
 }
 
 /// When a body fails.
@@ -34,6 +52,10 @@ pub enum Fails {
     Always,
     /// When it is the first in the ledger.
     First,
+    /// Always, with an error that says nothing.
+    Silently,
+    /// When it is the first in the ledger, by a panic.
+    FirstPanics,
 }
 
 /// Calls to make at once.
@@ -55,6 +77,8 @@ pub struct Burst {
     pub body_ms: u64,
     /// When the body fails.
     pub fails: Fails,
+    /// How long a caller lives, in milliseconds; then its call is dropped, as by a client that disconnects.
+    pub dropped_after_ms: Option<u64>,
 }
 
 impl Burst {
@@ -70,6 +94,7 @@ impl Burst {
             delay_ms: 0,
             body_ms: 100,
             fails: Fails::Never,
+            dropped_after_ms: None,
         }
     }
 }
@@ -85,6 +110,8 @@ pub struct Answer {
     pub run: Option<String>,
     /// When that run was about to return, by its own account.
     pub ended: Option<u64>,
+    /// The name of the caller whose arguments that run had.
+    pub caller: Option<String>,
     /// The error's text.
     pub error: Option<String>,
     /// When it called, in microseconds since the Unix epoch.
@@ -104,6 +131,10 @@ pub struct PodState {
     pub takeovers: u64,
     /// Whether everything is switched off, as far as the pod knows.
     pub switched_off: bool,
+    /// Bodies started.
+    pub executions: u64,
+    /// Calls answered without a run of their own.
+    pub saved: u64,
     /// Calls that went past the coordinator.
     pub bypassed: u64,
     /// Questions to Redis without an answer.

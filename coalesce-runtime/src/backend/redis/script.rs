@@ -1,10 +1,10 @@
 //! The scripts, and how each question becomes keys and arguments of one.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::Bytes;
 use fred::util::sha1_hash;
+use once_cell::sync::OnceCell;
 
 use super::keyspace::{Keyspace, slot_of};
 use crate::engine::ask::{BeginAsk, FinishAsk, RenewAsk, ReplaceAsk};
@@ -17,7 +17,7 @@ use crate::words::token::Token;
 /// A script: a constant, known to the server by its digest once it has seen it.
 pub(super) struct Script {
     source: &'static str,
-    sha: OnceLock<Bytes>,
+    sha: OnceCell<Bytes>,
 }
 
 macro_rules! script {
@@ -27,7 +27,7 @@ macro_rules! script {
                 include_str!("scripts/prelude.lua"),
                 include_str!(concat!("scripts/", $file))
             ),
-            sha: OnceLock::new(),
+            sha: OnceCell::new(),
         }
     };
 }

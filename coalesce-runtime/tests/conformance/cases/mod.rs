@@ -150,12 +150,14 @@ macro_rules! run_all_on {
                 c119_a_lease_below_the_grain_is_rounded_up
                 c120_a_state_may_live_for_a_year
                 c121_computed_at_is_when_the_body_ended
-                c122_stamps_of_successive_flights_grow
-                c123_the_clock_agrees_with_the_stamps
-                c124_the_clock_goes_with_time
-                c125_a_question_that_nobody_awaits_wedges_nothing
-                c126_a_thousand_keys_are_led_at_once
-                c127_a_coordinator_has_a_kind_and_closes
+                c122_the_leaders_own_date_is_believed_when_it_can_be_true
+                c123_a_date_that_cannot_be_true_is_not_believed
+                c124_stamps_of_successive_flights_grow
+                c125_the_clock_agrees_with_the_stamps
+                c126_the_clock_goes_with_time
+                c127_a_question_that_nobody_awaits_wedges_nothing
+                c128_a_thousand_keys_are_led_at_once
+                c129_a_coordinator_has_a_kind_and_closes
             }
         }
     };

@@ -108,7 +108,9 @@ pub(crate) async fn c085_the_first_fence_counts(w: &World) {
 pub(crate) async fn c086_a_replacement_is_stamped_with_the_coordinators_time(w: &World) {
     let key = w.key("k");
     let before = w.here.now().minus(ms(50));
-    w.here.replace(&key, put(Token::random(), b"put")).await;
+    let mut ask = put(Token::random(), b"put");
+    ask.envelope.computed_at = w.here.now().minus(ms(500));
+    w.here.replace(&key, ask).await;
     let at = w.there.state(&key).await.computed_at;
     assert!(before < at && at < w.here.now().plus(ms(50)), "{at:?}");
 }

@@ -5,12 +5,13 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use coalesce_runtime::coordination::{BeginAsk, FinishAsk, Token};
+use coalesce_runtime::Key;
+use coalesce_runtime::coordination::{BeginAsk, FinishAsk, ServerTime, Token};
 
 use crate::asks::{begin, done, followed, is_lead, lead, lead_for, leave_value, ms};
 use crate::world::World;
 
-async fn leave_for(w: &World, name: &str, life: Duration) -> coalesce_runtime::Key {
+async fn leave_for(w: &World, name: &str, life: Duration) -> Key {
     let key = w.key(name);
     let token = lead(&w.here, &key).await;
     let ask = FinishAsk {
@@ -91,10 +92,42 @@ pub(crate) async fn c121_computed_at_is_when_the_body_ended(w: &World) {
     assert!(before < at && at < after, "{at:?} in {before:?}..{after:?}");
 }
 
-/// Later is later, also across processes.
-pub(crate) async fn c122_stamps_of_successive_flights_grow(w: &World) {
+/// A leader knows best when its body ended; the way to the coordinator is not part of an outcome's age.
+pub(crate) async fn c122_the_leaders_own_date_is_believed_when_it_can_be_true(w: &World) {
     let key = w.key("k");
-    let mut last = coalesce_runtime::coordination::ServerTime::default();
+    let at = w.here.now().minus(ms(500));
+    leave_dated(w, &key, at).await;
+    assert_eq!(w.there.state(&key).await.computed_at, at);
+}
+
+/// A leader with a wrong idea of the time neither makes an outcome younger nor older than it can be.
+pub(crate) async fn c123_a_date_that_cannot_be_true_is_not_believed(w: &World) {
+    let far = Duration::from_secs(30);
+    for (name, at) in [
+        ("none", ServerTime::default()),
+        ("early", w.here.now().minus(far)),
+        ("late", w.here.now().plus(far)),
+    ] {
+        let key = w.key(name);
+        let before = w.here.now().minus(ms(50));
+        leave_dated(w, &key, at).await;
+        let stamped = w.there.state(&key).await.computed_at;
+        let after = w.here.now().plus(ms(50));
+        assert!(before < stamped && stamped < after, "{name}: {stamped:?}");
+    }
+}
+
+async fn leave_dated(w: &World, key: &Key, computed_at: ServerTime) {
+    let token = lead(&w.here, key).await;
+    let mut ask = done(token, b"value");
+    ask.envelope.computed_at = computed_at;
+    w.here.finish(key, ask).await;
+}
+
+/// Later is later, also across processes.
+pub(crate) async fn c124_stamps_of_successive_flights_grow(w: &World) {
+    let key = w.key("k");
+    let mut last = ServerTime::default();
     for side in [&w.here, &w.there, &w.here, &w.there] {
         leave_value(side, &key, b"value").await;
         let at = w.there.state(&key).await.computed_at;
@@ -105,7 +138,7 @@ pub(crate) async fn c122_stamps_of_successive_flights_grow(w: &World) {
 }
 
 /// What a process knows of the coordinator's clock agrees with what the coordinator stamps.
-pub(crate) async fn c123_the_clock_agrees_with_the_stamps(w: &World) {
+pub(crate) async fn c125_the_clock_agrees_with_the_stamps(w: &World) {
     let key = w.key("k");
     leave_value(&w.here, &key, b"value").await;
     for side in [&w.here, &w.there] {
@@ -117,7 +150,7 @@ pub(crate) async fn c123_the_clock_agrees_with_the_stamps(w: &World) {
 }
 
 /// The coordinator's clock goes as fast as the process's.
-pub(crate) async fn c124_the_clock_goes_with_time(w: &World) {
+pub(crate) async fn c126_the_clock_goes_with_time(w: &World) {
     let before = w.here.now();
     w.pass(ms(300)).await;
     let passed = before.until(w.here.now());
@@ -125,7 +158,7 @@ pub(crate) async fn c124_the_clock_goes_with_time(w: &World) {
 }
 
 /// A question whose asker goes away is asked to its end or not at all; the key stays usable.
-pub(crate) async fn c125_a_question_that_nobody_awaits_wedges_nothing(w: &World) {
+pub(crate) async fn c127_a_question_that_nobody_awaits_wedges_nothing(w: &World) {
     let key = w.key("k");
     let token = Token::random();
     for polls in 0..3 {
@@ -144,7 +177,7 @@ pub(crate) async fn c125_a_question_that_nobody_awaits_wedges_nothing(w: &World)
 }
 
 /// Unrelated keys do not wait for one another.
-pub(crate) async fn c126_a_thousand_keys_are_led_at_once(w: &World) {
+pub(crate) async fn c128_a_thousand_keys_are_led_at_once(w: &World) {
     let mut asked = tokio::task::JoinSet::new();
     for number in 0..1_000 {
         let (side, key) = (w.here.clone(), w.key(&number.to_string()));
@@ -154,7 +187,7 @@ pub(crate) async fn c126_a_thousand_keys_are_led_at_once(w: &World) {
 }
 
 /// A coordinator has a name for people, and can be closed.
-pub(crate) async fn c127_a_coordinator_has_a_kind_and_closes(w: &World) {
+pub(crate) async fn c129_a_coordinator_has_a_kind_and_closes(w: &World) {
     let coordinator = w.here.coordinator();
     assert!(!coordinator.kind().is_empty());
     assert_eq!(coordinator.close().await, Ok(()));

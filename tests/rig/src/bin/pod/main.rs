@@ -9,120 +9,15 @@
     reason = "a test fails by panicking, and so does what it is built with"
 )]
 
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod sites;
+
 use std::time::Duration;
 
-use coalesce::{Coalescer, Position, Scope, coalesce};
-use coalesce_rig::{Answer, Burst, Fails, Ledger, Order, PodState, Site, now_micros};
-use serde::{Deserialize, Serialize};
+use coalesce::{Coalescer, Position, Scope};
+use coalesce_rig::{Answer, Burst, Fails, Order, PodState, now_micros};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-static LEDGER: OnceLock<PathBuf> = OnceLock::new();
-
-/// What a body returns: enough to tell whose value it is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Made {
-    key: String,
-    run: String,
-    /// When the body was about to return, in microseconds since the Unix epoch.
-    ended: u64,
-    filler: String,
-}
-
-/// What a body fails with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Failure(String);
-
-impl From<coalesce::Error> for Failure {
-    fn from(error: coalesce::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-/// What a body is to do; not part of the identity of the work.
-#[derive(Clone, Copy, Debug)]
-struct Task {
-    span: Duration,
-    fails: Fails,
-}
-
-#[coalesce(key = key, skip(task))]
-async fn in_flight(key: String, task: Task) -> Result<Made, Failure> {
-    work(key, task, 0).await
-}
-
-#[coalesce(key = key, skip(task), errors = "retry")]
-async fn retry(key: String, task: Task) -> Result<Made, Failure> {
-    work(key, task, 0).await
-}
-
-#[coalesce(key = key, skip(task), fresh_ttl = "60s", entry = fresh_entry)]
-async fn fresh(key: String, task: Task) -> Result<Made, Failure> {
-    work(key, task, 0).await
-}
-
-#[coalesce(key = key, skip(task), fresh_ttl = "1s", stale_ttl = "60s")]
-async fn stale(key: String, task: Task) -> Result<Made, Failure> {
-    work(key, task, 0).await
-}
-
-#[coalesce(key = key, skip(task), max_payload = 1000)]
-async fn oversized(key: String, task: Task) -> Result<Made, Failure> {
-    work(key, task, 5000).await
-}
-
-#[coalesce(key = key, skip(task), pending_ttl = "2s", wait_timeout = "5s")]
-async fn short(key: String, task: Task) -> Result<Made, Failure> {
-    work(key, task, 0).await
-}
-
-/// The expensive part.
-async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
-    static RUNS: AtomicU64 = AtomicU64::new(0);
-    let ledger: &Path = LEDGER.get().expect("a ledger");
-    let run = format!(
-        "{}.{}",
-        std::process::id(),
-        RUNS.fetch_add(1, Ordering::Relaxed)
-    );
-    Ledger::write(ledger, &run, &key, true);
-    tokio::time::sleep(task.span).await;
-    let fails = match task.fails {
-        Fails::Never => false,
-        Fails::Always => true,
-        Fails::First => {
-            std::fs::read_to_string(ledger)
-                .expect("the ledger")
-                .lines()
-                .count()
-                == 1
-        }
-    };
-    Ledger::write(ledger, &run, &key, false);
-    let filler = "x".repeat(filler);
-    if fails {
-        return Err(Failure("db down".to_owned()));
-    }
-    Ok(Made {
-        key,
-        run,
-        filler,
-        ended: now_micros(),
-    })
-}
-
-async fn call(site: Site, key: String, task: Task) -> Result<Made, Failure> {
-    match site {
-        Site::InFlight => in_flight(key, task).await,
-        Site::Retry => retry(key, task).await,
-        Site::Fresh => fresh(key, task).await,
-        Site::Stale => stale(key, task).await,
-        Site::Oversized => oversized(key, task).await,
-        Site::Short => short(key, task).await,
-    }
-}
+use crate::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
 
 #[tokio::main]
 async fn main() {
@@ -167,6 +62,7 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
             let task = Task {
                 span: Duration::ZERO,
                 fails: Fails::Never,
+                caller: String::new(),
             };
             fresh_entry(key, task)
                 .invalidate()
@@ -199,6 +95,8 @@ fn state_of(coalescer: &Coalescer) -> PodState {
             .position(&Scope::Everything)
             .is_some_and(|position| !position.on),
         takeovers: counts.takeovers,
+        executions: counts.executions,
+        saved: counts.fresh + counts.stale + counts.followed,
         bypassed: counts.bypassed,
         faults: counts.faults,
         undecodable: counts.undecodable,
@@ -232,27 +130,45 @@ async fn caller(burst: &Burst, number: usize) -> Vec<Answer> {
     let task = Task {
         span: Duration::from_millis(burst.body_ms),
         fails: burst.fails,
+        caller: format!("{}.{number}", std::process::id()),
     };
     let mut answers = Vec::new();
     for _ in 0..burst.rounds {
         let arrived = now_micros();
-        let answer = call(burst.site, key.clone(), task).await;
+        let answer = call_as_a_client(burst, key.clone(), task.clone()).await;
         let answered = now_micros();
         let (made, error) = match answer {
             Ok(made) => (Some(made), None),
-            Err(Failure(text)) => (None, Some(text)),
+            Err(text) => (None, Some(text)),
         };
-        let ended = made.as_ref().map(|made| made.ended);
-        let (of_key, run) = made.map(|made| (made.key, made.run)).unzip();
         answers.push(Answer {
             key: key.clone(),
-            of_key,
-            run,
-            ended,
+            of_key: made.as_ref().map(|made| made.key.clone()),
+            run: made.as_ref().map(|made| made.run.clone()),
+            ended: made.as_ref().map(|made| made.ended),
+            caller: made.map(|made| made.caller),
             error,
             arrived,
             answered,
         });
     }
     answers
+}
+
+/// A call in a task of its own, as a server makes one for each request: it may panic, and it is
+/// dropped when the client is gone.
+async fn call_as_a_client(burst: &Burst, key: String, task: Task) -> Result<Made, String> {
+    let calling = tokio::spawn(call(burst.site, key, task));
+    let dropped = calling.abort_handle();
+    if let Some(life) = burst.dropped_after_ms {
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(life)).await;
+            dropped.abort();
+        });
+    }
+    match calling.await {
+        Ok(answer) => answer.map_err(|Failure(text)| text),
+        Err(error) if error.is_panic() => Err("panicked".to_owned()),
+        Err(_) => Err("dropped".to_owned()),
+    }
 }
