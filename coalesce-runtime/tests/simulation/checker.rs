@@ -1,7 +1,7 @@
 //! The checker: every promise about what a caller was answered, from the records of one scenario.
 
 use crate::hub::Hub;
-use crate::ledger::{At, Call, How, Ledger, Outcome, Run, Style, What};
+use crate::ledger::{At, Call, How, Ledger, Moment, Outcome, Run, Style, What};
 use crate::runs;
 use crate::scenario::Scenario;
 use crate::server::Server;
@@ -161,7 +161,7 @@ impl Case<'_> {
                 && matches!(change.what, What::Invalidate | What::Put { .. })
                 && change.what != What::Put { nonce }
                 && change.answered.is_some_and(|answered| answered < call.arrived)
-                && run.started < change.asked
+                && self.latest_start(nonce, run) < change.asked
         };
         let change = self.ledger.changes.iter().find(outdated)?;
         let at = change.asked.at;
@@ -169,12 +169,25 @@ impl Case<'_> {
             .then(|| format!("got run {nonce}, which began before the change asked for at {at}"))
     }
 
+    /// When a run began; for a value that was put, when that was answered at the latest.
+    fn latest_start(&self, nonce: usize, run: &Run) -> Moment {
+        let put = self.ledger.changes.iter().find(|change| change.what == What::Put { nonce });
+        put.map_or(run.started, |put| {
+            put.answered.filter(|_| put.succeeded).unwrap_or(Moment { seq: u64::MAX, at: At::MAX })
+        })
+    }
+
     /// A run without the coordinator's knowledge cannot be fenced.
     fn invalidation_excused(&self, call: &Call, run: &Run) -> bool {
         let answered = call.answered.map_or(At::MAX, |answered| answered.at);
-        self.scenario.climate == Climate::Stormy
-            && run.pod == call.pod
-            && self.faulty(run.pod, run.key, run.started.at.saturating_sub(SECOND), answered)
+        let since = run.started.at.saturating_sub(SECOND);
+        let alone = self.ledger.faults.iter().any(|fault| {
+            fault.what == "begin"
+                && fault.told.is_some()
+                && (fault.pod, fault.key) == (Some(run.pod), Some(run.key))
+                && (since..=run.started.at).contains(&fault.from)
+        });
+        alone || run.pod == call.pod && self.faulty(run.pod, run.key, since, answered)
     }
 
     /// Why an error of the library was no answer; `None` when it was one.

@@ -140,7 +140,11 @@ impl Hub {
         question: impl Fn(&Arc<Self>) -> A + Send + 'static,
     ) -> Result<A, Fault> {
         self.alive(pod).await;
-        let fate = self.weather.fate(&mut self.dice(pod, key, what), pod, self.elapsed());
+        let mut fate = self.weather.fate(&mut self.dice(pod, key, what), pod, self.elapsed());
+        if what == "replace" {
+            // Two changes, and the first again behind the second, would be three changes.
+            fate.again = fate.again.map(|_| Duration::ZERO);
+        }
         let line = (what != "read" && !fate.overtakes()).then(|| Arc::clone(&self.lines[pod]));
         let free = line.as_ref().is_none_or(|line| line.try_lock().is_ok());
         if free && fate.is_immediate() {

@@ -6,12 +6,14 @@
 mod body;
 mod checker;
 mod dice;
+mod found;
 mod hearing;
 mod hub;
 mod ledger;
 mod play;
 mod pod;
 mod runs;
+mod sabotaged;
 mod sabotage;
 mod scenario;
 mod server;

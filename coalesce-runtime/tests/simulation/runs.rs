@@ -100,29 +100,36 @@ impl Case<'_> {
     /// P7, P8: what is visible never becomes older, and each flight writes once.
     fn order_of_writes(&self, key: usize) -> Vec<Wrong> {
         let mut wrongs = Vec::new();
-        let (mut newest, mut written) = (0, BTreeMap::new());
-        let mut replaced = None;
+        let (mut newest, mut replaced, mut written) = (0, None, BTreeMap::new());
         for write in self.server.writes.iter().filter(|write| write.key == key) {
+            let mut wrong = |promise, what| {
+                wrongs.push((promise, format!("{what} of key {key} at {}", write.at)));
+            };
             match (write.why, write.visible) {
                 ("finish", Some(visible)) => {
                     let Some(grant) = self.server.grant_of(visible.token) else { continue };
                     if grant < newest {
-                        wrongs.push(("P7", format!("an older outcome of key {key} is visible at {}", write.at)));
+                        wrong("P7", "an older outcome");
                     }
                     newest = newest.max(grant);
-                    let before = written.insert(visible.token, visible.refresh_after);
-                    if before == Some(visible.refresh_after) {
-                        wrongs.push(("P8", format!("one outcome of key {key} was written twice at {}", write.at)));
+                    // A lock that came when the body ran already says nothing about when it began.
+                    let led = self.server.grants[grant].at <= visible.began + self.clock_slack();
+                    let behind = |(_, at)| visible.began + self.clock_slack() >= at;
+                    if led && !replaced.is_none_or(behind) {
+                        wrong("P7", "what was computed before it was replaced");
+                    }
+                    if written.insert(visible.token, ()).is_some() {
+                        wrong("P8", "one outcome, written twice,");
                     }
                 }
                 // The same question asked again puts nothing new in place.
-                ("replace", Some(visible)) if replaced == Some(visible.token) => {}
-                ("replace", visible) => {
-                    newest = write.grants;
-                    replaced = visible.map(|visible| visible.token);
+                ("replace", Some(visible)) => {
+                    if replaced.is_none_or(|(token, _)| token != visible.token) {
+                        replaced = Some((visible.token, write.at));
+                    }
                 }
                 _ => {
-                    newest = 0;
+                    (newest, replaced) = (0, None);
                     written.clear();
                 }
             }
@@ -155,7 +162,9 @@ impl Case<'_> {
                 && call.answered.is_none_or(|answered| answered.at >= at)
         };
         let mut callers = self.ledger.calls.iter().filter(waiting);
-        let visible = grant.visible?;
+        // What was written last, whether or not the server still knows it.
+        let write = self.server.writes.iter().rfind(|write| write.key == key && write.at <= at)?;
+        let visible = write.visible?;
         let terms = self.terms(key);
         let age = at.saturating_sub(visible.computed_at);
         let where_ = format!("the flight of pod {pod} on key {key} that began at {at}");
@@ -164,7 +173,6 @@ impl Case<'_> {
             let fresh = age + self.clock_slack() + 2 * self.latency() < terms.fresh * MS;
             let paused = visible.refresh_after > at + self.clock_slack()
                 && age < terms.stale * MS
-                && !self.read_before_it_failed(grant)
                 && self.scenario.keys[key].style == Style::Detached;
             return match (by_hand, fresh, paused) {
                 (false, true, _) => Some(("S2", format!("{where_} had a fresh value"))),
@@ -179,25 +187,11 @@ impl Case<'_> {
             return None;
         }
         // Whoever asks when the outcome is there already came too late for it, whenever it set out.
-        let written = self.server.writes.iter().rfind(|write| write.key == key && write.at <= at);
-        let written = written.map_or(0, |write| write.at);
         let needed = callers.any(|call| {
             call.arrived.at + self.clock_slack() >= visible.computed_at
-                || call.arrived.at + 2 * (2 * self.latency() + MS) >= written
+                || call.arrived.at + 2 * (2 * self.latency() + MS) >= write.at
         });
         (!needed).then(|| ("S2", format!("{where_} had an outcome for all its callers")))
-    }
-
-    /// A refresh may begin although another has just failed, if the value was read before that.
-    fn read_before_it_failed(&self, grant: &Grant) -> bool {
-        let failed = self.server.writes.iter().rfind(|write| write.key == grant.key && write.at <= grant.at);
-        let failed = failed.map_or(0, |write| write.at);
-        self.ledger.calls.iter().any(|call| {
-            call.key == grant.key
-                && call.pod == grant.pod
-                && call.arrived.at <= failed
-                && call.answered.is_some_and(|answered| answered.at >= failed)
-        })
     }
 
     fn changed(&self, key: usize) -> bool {

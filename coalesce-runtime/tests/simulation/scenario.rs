@@ -90,9 +90,9 @@ impl Scenario {
                 ..Weather::default()
             },
         };
-        scenario.calls(&mut dice);
+        let bursts = scenario.calls(&mut dice);
         if climate != Climate::Calm {
-            scenario.changes(&mut dice);
+            scenario.changes(&mut dice, &bursts);
         }
         match climate {
             Climate::Calm => {}
@@ -112,7 +112,7 @@ impl Scenario {
         scenario
     }
 
-    fn calls(&mut self, dice: &mut Dice) {
+    fn calls(&mut self, dice: &mut Dice) -> Vec<Duration> {
         let bursts: Vec<_> = (0..dice.number(1, 4)).map(|_| dice.span(0, SPAN)).collect();
         for call in 0..CALLS {
             let key = dice.number(0, self.keys.len() - 1);
@@ -143,9 +143,10 @@ impl Scenario {
                 *call = order.iter().position(|made| made == call).unwrap_or_default();
             }
         }
+        bursts
     }
 
-    fn changes(&mut self, dice: &mut Dice) {
+    fn changes(&mut self, dice: &mut Dice, bursts: &[Duration]) {
         for _ in 0..dice.number(0, 4) {
             let key = dice.number(0, self.keys.len() - 1);
             let pod = dice.number(0, self.pods - 1);
@@ -154,7 +155,13 @@ impl Scenario {
             } else {
                 Act::Put { key, pod }
             };
-            self.acts.push((dice.span(0, SPAN), act));
+            // Things happen when there is something to disturb.
+            let at = if dice.happens(0.6) {
+                dice.one_of(bursts) + dice.span(0, 100)
+            } else {
+                dice.span(0, SPAN)
+            };
+            self.acts.push((at, act));
         }
         if dice.happens(0.15) {
             let off = dice.span(0, SPAN);

@@ -47,6 +47,8 @@ pub struct Visible {
     pub token: Token,
     pub computed_at: At,
     pub refresh_after: At,
+    /// When its body began.
+    pub began: At,
 }
 
 /// One change of a visible state.
@@ -56,8 +58,6 @@ pub struct Write {
     pub at: At,
     pub visible: Option<Visible>,
     pub why: &'static str,
-    /// How many locks had been granted by then.
-    pub grants: usize,
 }
 
 /// The server.
@@ -239,12 +239,13 @@ impl Server {
             token: envelope.token,
             computed_at: scenario_time(envelope.computed_at),
             refresh_after: scenario_time(envelope.refresh_after),
+            began: scenario_time(envelope.computed_at.minus(envelope.ran_for)),
         })
     }
 
     /// The place of a token in the order of grants.
     pub fn grant_of(&self, token: Token) -> Option<usize> {
-        self.grants.iter().position(|grant| grant.token == token)
+        self.grants.iter().rposition(|grant| grant.token == token)
     }
 
     fn expire(&mut self, at: At, key: usize) {
@@ -282,7 +283,6 @@ impl Server {
                 at,
                 visible,
                 why,
-                grants: self.grants.len(),
             });
         }
     }
