@@ -107,7 +107,7 @@ async fn an_outcome_reaches_followers_without_a_step_of_forty_milliseconds() {
     assert!(median < 20 * MS, "half of them took more than {median:?}");
 }
 
-/// W23: the answer to BEGIN comes too late for its caller, which runs the body alone.
+/// F-06, W23: the answer to BEGIN comes too late for its caller, which runs the body alone.
 #[tokio::test]
 async fn a_lock_taken_for_a_caller_that_had_given_up_makes_nobody_wait_for_its_lease() {
     let scene = Scene::new();
