@@ -185,7 +185,7 @@ fn a_first_question_without_an_answer_gives_up_at_once() {
 #[test]
 fn failed_polls_while_a_cut_connection_is_made_anew_are_forgiven() {
     let mut follower = follower();
-    let cut = Follower::CUT - Duration::from_millis(1);
+    let cut = Follower::CUT.saturating_sub(Duration::from_millis(1));
     for silence in [Duration::ZERO, cut / 2, cut] {
         let step = follower.failed(Fault::Disconnected, silence, 0.0);
         assert!(matches!(step, Step::Wait(_)), "{step:?}");
