@@ -48,7 +48,10 @@ impl Driver {
                     chase.asked_at = now();
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
-                        Ok(answer) => chase.follower.answered(answer, fastrand::f64()),
+                        Ok(answer) => {
+                            chase.silent_since = None;
+                            chase.follower.answered(answer, fastrand::f64())
+                        }
                         Err(fault) => {
                             chase.unheard |= fault.may_have_been_executed();
                             self.failed(&mut chase, fault)
@@ -56,7 +59,10 @@ impl Driver {
                     }
                 }
                 Step::Look => match self.core.coordinator.read(self.entry.key()).await {
-                    Ok(state) => chase.follower.looked(state.as_ref()),
+                    Ok(state) => {
+                        chase.silent_since = None;
+                        chase.follower.looked(state.as_ref())
+                    }
                     Err(fault) => self.failed(&mut chase, fault),
                 },
                 Step::Wait(pause) => {
@@ -118,6 +124,7 @@ impl Driver {
             asked_at: now(),
             poll_at: now(),
             unheard: false,
+            silent_since: None,
         }
     }
 
@@ -160,7 +167,8 @@ impl Driver {
 
     fn failed(&self, chase: &mut Chase, fault: Fault) -> Step {
         self.core.counters.faults.up();
-        chase.follower.failed(fault, fastrand::f64())
+        let silence = now() - *chase.silent_since.get_or_insert_with(now);
+        chase.follower.failed(fault, silence, fastrand::f64())
     }
 
     fn arrived(mut self, arrived: Arrived) {
@@ -206,6 +214,8 @@ struct Chase {
     poll_at: Instant,
     /// Whether the answer to a BEGIN was lost: the lock may hold this token.
     unheard: bool,
+    /// When the first of the questions in a row that got no answer had failed.
+    silent_since: Option<Instant>,
 }
 
 impl Chase {
