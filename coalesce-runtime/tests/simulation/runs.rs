@@ -163,7 +163,8 @@ impl Case<'_> {
         };
         let mut callers = self.ledger.calls.iter().filter(waiting);
         // What was written last, whether or not the server still knows it.
-        let write = self.server.writes.iter().rfind(|write| write.key == key && write.at <= at)?;
+        let writes = &self.server.writes[..grant.writes];
+        let write = writes.iter().rfind(|write| write.key == key)?;
         let visible = write.visible?;
         let terms = self.terms(key);
         let age = at.saturating_sub(visible.computed_at);

@@ -24,8 +24,8 @@ pub struct Grant {
     pub delivered: bool,
     pub until: At,
     pub ended: Option<(At, Ended)>,
-    /// What was visible when it was granted.
-    pub visible: Option<Visible>,
+    /// How many writes there had been.
+    pub writes: usize,
 }
 
 /// How a lock ended.
@@ -116,18 +116,17 @@ impl Server {
 
     pub fn begin(&mut self, at: At, pod: usize, key: usize, ask: &BeginAsk) -> BeginAnswer {
         self.expire(at, key);
-        let visible = self.visible(at, key);
         let mut answer = self.cells[key].begin(server_time(at), ask);
         if let Some(broken) = self.sabotage.begin(&answer) {
             answer = broken;
         }
         if matches!(answer, BeginAnswer::Lead { .. }) {
-            self.granted(at, pod, key, ask, visible);
+            self.granted(at, pod, key, ask);
         }
         answer
     }
 
-    fn granted(&mut self, at: At, pod: usize, key: usize, ask: &BeginAsk, visible: Option<Visible>) {
+    fn granted(&mut self, at: At, pod: usize, key: usize, ask: &BeginAsk) {
         if let Some(holder) = self.holders[key] {
             if self.grants[holder].token == ask.token {
                 return;
@@ -151,7 +150,7 @@ impl Server {
             delivered: false,
             until: at + micros(ask.lease),
             ended: None,
-            visible,
+            writes: self.writes.len(),
         });
     }
 
