@@ -162,6 +162,8 @@ impl Case<'_> {
                 && change.what != What::Put { nonce }
                 && change.answered.is_some_and(|answered| answered < call.arrived)
                 && self.latest_start(nonce, run) < change.asked
+                // Nobody elsewhere can fence what a pod runs for itself alone.
+                && (change.pod == run.pod || self.led(run))
         };
         let change = self.ledger.changes.iter().find(outdated)?;
         let at = change.asked.at;
@@ -174,6 +176,15 @@ impl Case<'_> {
         let put = self.ledger.changes.iter().find(|change| change.what == What::Put { nonce });
         put.map_or(run.started, |put| {
             put.answered.filter(|_| put.succeeded).unwrap_or(Moment { seq: u64::MAX, at: At::MAX })
+        })
+    }
+
+    /// Whether a run began under a lock of its own.
+    fn led(&self, run: &Run) -> bool {
+        let way = DEADLINE.as_micros() as At;
+        self.server.grants.iter().any(|grant| {
+            (grant.key, grant.pod, grant.delivered) == (run.key, run.pod, true)
+                && (grant.at..=grant.at + way).contains(&run.started.at)
         })
     }
 

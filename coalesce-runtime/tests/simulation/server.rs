@@ -224,7 +224,7 @@ impl Server {
         self.wrote(at, key, before.as_ref(), "lost");
     }
 
-    /// Whether something of the key is left.
+    /// Whether something of the key will be left then.
     pub fn holds(&mut self, at: At, key: usize) -> bool {
         self.cells[key].expire(server_time(at));
         !self.cells[key].is_empty()
