@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use super::core::Settings;
 use super::fold::{Entry, Fold};
 use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
@@ -19,6 +20,7 @@ pub(crate) struct Heartbeat {
     coordinator: Arc<dyn Coordinator>,
     fold: Arc<Fold>,
     lease: Duration,
+    retake_window: Duration,
     held: Mutex<Held>,
 }
 
@@ -56,18 +58,21 @@ pub(crate) struct Election {
     pub(crate) seen: Seen,
     /// Just before the question was sent: a leader believes in its lease from then, never from the reply.
     pub(crate) asked_at: Instant,
+    /// The last moment at which the lock was surely ours and not fenced.
+    pub(crate) confirmed: Instant,
 }
 
 impl Heartbeat {
     pub(crate) fn new(
         coordinator: Arc<dyn Coordinator>,
         fold: Arc<Fold>,
-        lease: Duration,
+        settings: &Settings,
     ) -> Arc<Self> {
         Arc::new(Self {
             coordinator,
             fold,
-            lease,
+            lease: settings.lease,
+            retake_window: settings.retake_window(),
             held: Mutex::default(),
         })
     }
@@ -83,6 +88,7 @@ impl Heartbeat {
             token,
             seen,
             asked_at,
+            confirmed,
         } = election;
         let key = entry.key().clone();
         let lease = Lease {
@@ -90,7 +96,7 @@ impl Heartbeat {
             seen,
             asked_at,
             pending,
-            confirmed: asked_at,
+            confirmed,
             entry: Arc::downgrade(entry),
         };
         let mut held = self.held();
@@ -143,7 +149,12 @@ impl Heartbeat {
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
         let ask = |(token, lease): (&Token, &Lease)| {
-            let elapsed = at.saturating_duration_since(lease.asked_at);
+            let since = |moment| at.saturating_duration_since(moment);
+            if since(lease.confirmed) >= self.retake_window {
+                // A beat takes a lock that is gone, and by now that could undo another's outcome.
+                return None;
+            }
+            let elapsed = since(lease.asked_at);
             let new_lease = lease_at(elapsed, self.lease, lease.pending)?;
             Some(RenewAsk {
                 key: lease.key.clone(),
