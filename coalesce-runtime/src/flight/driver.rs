@@ -81,7 +81,10 @@ impl Driver {
                         let namespace = &**self.entry.key().namespace();
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
-                    return self.lead(chase.election(seen), None).await;
+                    let election = chase.election(seen);
+                    // Who leads listens to nobody: an ear left open would fill up.
+                    drop(chase);
+                    return self.lead(election, None).await;
                 }
                 Step::Settle(arrived) => {
                     self.arrived(arrived);

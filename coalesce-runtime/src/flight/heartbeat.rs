@@ -40,6 +40,8 @@ struct Lease {
     pending: Duration,
     /// The last moment at which the lock was surely ours and not fenced.
     confirmed: Instant,
+    /// Whether it has been said that the lock is another's.
+    lost: bool,
     entry: Weak<Entry>,
 }
 
@@ -97,6 +99,7 @@ impl Heartbeat {
             asked_at,
             pending,
             confirmed,
+            lost: false,
             entry: Arc::downgrade(entry),
         };
         let mut held = self.held();
@@ -177,7 +180,7 @@ impl Heartbeat {
         }
         // The key is another's, or its outcome will not count for newcomers: they ask for themselves.
         let entry = lease.entry.upgrade();
-        if answer == RenewAnswer::Lost {
+        if answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true) {
             tracing::warn!(
                 namespace = &**lease.key.namespace(),
                 "the lease of a running flight was lost"

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::driver::Driver;
-use super::fold::Seat;
 use super::heartbeat::{Election, Hold};
+use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::ask::{FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
