@@ -87,10 +87,12 @@ fn another_flights_retained_outcome_settles_too() {
 
 #[test]
 fn a_fenced_outcome_is_for_those_who_followed_that_flight_by_then() {
-    let Step::Settle(arrived) = follower().heard(outcome(LEADER, Some(4_000))) else {
-        panic!("not settled")
-    };
-    assert_eq!(arrived.for_arrivals_until, ServerTime::from_micros(4_000));
+    for (fenced, until) in [(4_000, 4_000), (6_000, 5_000)] {
+        let Step::Settle(arrived) = follower().heard(outcome(LEADER, Some(fenced))) else {
+            panic!("not settled")
+        };
+        assert_eq!(arrived.for_arrivals_until.as_micros(), until);
+    }
     assert_eq!(
         follower().heard(outcome(OTHER, Some(4_000))),
         Step::KeepWaiting
