@@ -38,8 +38,8 @@ pub struct Findings {
     pub wrong: Vec<Answer>,
     /// Values of a flight that had ended before their caller arrived, though nothing is retained.
     pub early: Vec<Answer>,
-    /// Calls that took longer than they may.
-    pub overlong: Vec<Answer>,
+    /// Calls that took longer than they may, and which runs of their key ended meanwhile.
+    pub overlong: Vec<String>,
     /// Runs beside a run of the same key, without a reason.
     pub unexplained: Vec<(Run, Run)>,
 }
@@ -58,7 +58,7 @@ pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Fi
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         findings.longest_ms = findings.longest_ms.max(ms);
         if took > expected.longest {
-            findings.overlong.push(answer.clone());
+            findings.overlong.push(story(answer, runs));
         }
         let (Some(of_key), Some(run)) = (&answer.of_key, &answer.run) else {
             findings.errors.push(answer.clone());
@@ -73,6 +73,26 @@ pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Fi
         }
     }
     findings
+}
+
+/// A call and the runs of its key beside it, in milliseconds from the call on.
+fn story(answer: &Answer, runs: &[Run]) -> String {
+    let since = |at: u64| at.cast_signed().wrapping_sub(answer.arrived.cast_signed()) / 1_000;
+    let mut story = format!(
+        "{} was answered after {} ms by {:?}; runs:",
+        answer.caller.as_deref().unwrap_or("a call"),
+        since(answer.answered),
+        answer.run,
+    );
+    let beside = |run: &&Run| {
+        let ended = run.ended.map_or(0, since);
+        run.key == answer.key && ended > -300 && run.started < answer.answered
+    };
+    for run in runs.iter().filter(beside) {
+        let ended = run.ended.map(since);
+        story += &format!(" {} {}..{ended:?},", run.name, since(run.started));
+    }
+    story
 }
 
 impl Findings {
@@ -108,7 +128,7 @@ impl fmt::Display for Findings {
 
 fn assert_few<T: fmt::Debug>(what: &str, found: &[T]) {
     let shown = &found[..found.len().min(3)];
-    assert!(found.is_empty(), "{} {what}: {shown:#?}", found.len());
+    assert!(found.is_empty(), "{} {what}: {shown:?}", found.len());
 }
 
 fn unexplained(runs: &[Run], expected: &Expectation<'_>) -> Vec<(Run, Run)> {

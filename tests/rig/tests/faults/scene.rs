@@ -13,7 +13,7 @@ pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
 /// What every call may take beside bodies: two deadlines of 250 ms, and five times that for a busy machine.
-pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(500 + 5 * 500);
+pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(500 + 5 * 250);
 
 pub(crate) struct Scene {
     pub(crate) server: RedisServer,
