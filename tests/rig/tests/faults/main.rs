@@ -8,5 +8,9 @@
 
 mod network;
 mod outage;
+mod pods;
+mod pubsub;
+mod refusals;
 mod scene;
+mod states;
 mod table;

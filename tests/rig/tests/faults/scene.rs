@@ -95,6 +95,12 @@ impl Scene {
         }
     }
 
+    /// The pod that was added last begins this.
+    pub(crate) fn begin_last(&mut self, burst: &Burst) {
+        self.body = self.body.max(Duration::from_millis(burst.body_ms));
+        self.pods.last_mut().expect("a pod").begin(burst);
+    }
+
     /// Waits for the answers to what was begun last.
     pub(crate) fn collect(&mut self) -> &[Answer] {
         let from = self.answers.len();
