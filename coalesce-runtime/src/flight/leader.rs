@@ -218,22 +218,20 @@ impl Driver {
     pub(super) async fn insist(&self, election: Election, word: LastWord<'_>) {
         let beat = beat_of(self.core.settings.lease);
         let until = election.asked_at + self.policy.clocks().pending();
-        let (mut pause, mut refusals) = (beat / 4, 0);
+        let (said_at, mut refusals) = (now(), 0);
         loop {
             match self.say(election, word).await {
                 Ok(()) => return,
                 Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => {}
                 // It has been heard, and there may be room for it later.
-                Err(_) => {
-                    refusals += 1;
-                    pause = beat;
-                }
+                Err(_) => refusals += 1,
             }
             if refusals == REFUSALS_TOLERATED || now() >= until || self.core.is_stopping() {
                 return;
             }
-            tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(beat);
+            // While the lease lasts there may be somebody who waits for this word.
+            let hurries = refusals == 0 && now() - said_at < self.core.settings.lease;
+            tokio::time::sleep(if hurries { beat / 4 } else { beat }).await;
         }
     }
 

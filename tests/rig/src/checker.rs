@@ -79,8 +79,7 @@ pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Fi
 fn story(answer: &Answer, runs: &[Run]) -> String {
     let since = |at: u64| at.cast_signed().wrapping_sub(answer.arrived.cast_signed()) / 1_000;
     let mut story = format!(
-        "{} was answered after {} ms by {:?}; runs:",
-        answer.caller.as_deref().unwrap_or("a call"),
+        "answered after {} ms by {:?}; runs:",
         since(answer.answered),
         answer.run,
     );
