@@ -1,7 +1,7 @@
 //! The checker: holds what callers were answered against what bodies did, and says what cannot be explained.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -89,7 +89,8 @@ fn story(answer: &Answer, runs: &[Run]) -> String {
     };
     for run in runs.iter().filter(beside) {
         let ended = run.ended.map(since);
-        story += &format!(" {} {}..{ended:?},", run.name, since(run.started));
+        let (name, started) = (&run.name, since(run.started));
+        write!(story, " {name} {started}..{ended:?},").expect("a text has room");
     }
     story
 }

@@ -284,7 +284,7 @@ impl Line<'_> {
         let take = async {
             self.take(way, from, sender).await;
             // What is on the belt still arrives.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let bring = async {
             while let Some(Fate { bytes, due, .. }) = belt.recv().await {

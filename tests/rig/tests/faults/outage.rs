@@ -131,9 +131,7 @@ fn stored_values_are_served_while_writing_is_paused() {
     };
     scene.burst(&hits);
     assert_eq!(scene.ledger.runs().len(), 1);
-    scene
-        .server
-        .command(&["CLIENT", "PAUSE", "10000", "WRITE"]);
+    scene.server.command(&["CLIENT", "PAUSE", "10000", "WRITE"]);
     scene.faults(1);
     for answer in scene.burst(&hits) {
         let took = answer.answered - answer.arrived;

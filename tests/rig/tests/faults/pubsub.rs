@@ -99,11 +99,11 @@ fn a_server_that_refuses_to_publish_stores_all_the_same() {
 /// Row 20: the server gives up subscribers that do not take what it has for them.
 #[test]
 fn subscribers_that_are_too_slow_for_the_server_are_back_before_long() {
-    let server = RedisServer::start_with(&[
-        "--client-output-buffer-limit",
-        "pubsub 256kb 128kb 1",
-    ]);
-    let (ledger, proxy) = (Ledger::default(), coalesce_rig::Proxy::before(server.port()));
+    let server = RedisServer::start_with(&["--client-output-buffer-limit", "pubsub 256kb 128kb 1"]);
+    let (ledger, proxy) = (
+        Ledger::default(),
+        coalesce_rig::Proxy::before(server.port()),
+    );
     let pods = (0..4)
         .map(|_| Pod::start(POD, &proxy.url(), &ledger, &[]))
         .collect();

@@ -11,9 +11,7 @@ fn scripts_forgotten_again_and_again_are_sent_again() {
     scene.begin(&load(4_200 * MS));
     let mut connection = scene.server.connection();
     for _ in 0..80 {
-        connection
-            .command(&["SCRIPT", "FLUSH"])
-            .expect("an answer");
+        connection.command(&["SCRIPT", "FLUSH"]).expect("an answer");
         meanwhile(50 * MS);
     }
     scene.faults(80);
@@ -179,7 +177,11 @@ fn bytes_that_are_no_value_of_ours_are_a_miss_that_the_next_run_replaces() {
         assert_eq!(ask(&mut scene, "a"), expected, "plant {number}");
         assert_eq!(ask(&mut scene, "a"), 0, "plant {number} was not replaced");
     }
-    let unread: u64 = scene.pods.iter_mut().map(|pod| pod.state().undecodable).sum();
+    let unread: u64 = scene
+        .pods
+        .iter_mut()
+        .map(|pod| pod.state().undecodable)
+        .sum();
     assert!(unread >= 19, "{unread} were counted");
     scene.recovers();
     scene.ends_well(BESIDE_BODIES);
