@@ -167,11 +167,6 @@ impl Proxy {
         self.orders.once().cut_after = Some(bytes);
     }
 
-    /// Whether such a cut is still to come.
-    pub fn is_to_cut(&self) -> bool {
-        self.orders.once().cut_after.is_some()
-    }
-
     /// How many connections there have been.
     pub fn connections(&self) -> u64 {
         self.orders.connections.load(Ordering::SeqCst)

@@ -4,10 +4,7 @@ use std::time::{Duration, Instant};
 
 use coalesce_rig::{Burst, Site, now_micros};
 
-use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, load, meanwhile};
-
-/// A leader that was killed is missed when its lease of three seconds ends.
-const LEASE: Duration = Duration::from_secs(3);
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, meanwhile};
 
 /// Row 44.
 #[test]
@@ -35,7 +32,7 @@ fn a_fleet_that_grows_and_shrinks_under_load_doubles_nothing_but_what_died() {
     }
     scene.collect();
     assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
-    // The one that led, and perhaps the one that took over.
+    // A leader that was killed is missed when its lease ends: the one that led, and perhaps the one that took over.
     scene.ends_well(2 * LEASE + BESIDE_BODIES);
 }
 

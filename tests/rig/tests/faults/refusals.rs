@@ -1,13 +1,8 @@
 //! Redis answers, but refuses: no memory, no writing, no entry.
 
-use std::time::Duration;
-
 use coalesce_rig::{Burst, Ledger, RedisServer, Site};
 
-use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, load, logged_pod, meanwhile};
-
-/// A lock that nobody is allowed to remove keeps those who follow it until its lease ends.
-const LEASE: Duration = Duration::from_secs(3);
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, logged_pod, meanwhile};
 
 /// Redis refuses what it is asked, from `begin` to `end`; meanwhile every process runs for itself, at most.
 fn refuse(scene: &mut Scene, begin: &[&str], end: &[&str]) {
@@ -46,6 +41,7 @@ fn a_redis_that_refuses_to_write_leaves_calls_to_their_bodies_once_in_each_proce
             .server
             .command(&["CONFIG", "SET", "replica-serve-stale-data", "yes"]);
     }
+    // A lock that nobody may remove keeps those who find it until its lease ends.
     scene.ends_well(LEASE + BESIDE_BODIES);
 }
 
@@ -95,6 +91,7 @@ fn a_redis_that_cannot_save_is_as_good_as_one_that_is_not_there() {
         scene.server.command(&forgives("no"));
         scene.recovers();
     }
+    // A lock that nobody may remove keeps those who find it until its lease ends.
     scene.ends_well(LEASE + BESIDE_BODIES);
 }
 

@@ -15,6 +15,9 @@ pub(crate) const MS: Duration = Duration::from_millis(1);
 /// What every call may take beside bodies: two deadlines of 250 ms, and five times that for a busy machine.
 pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(500 + 5 * 250);
 
+/// A lock whose holder cannot say its last word, because faults come one upon another, ends with its lease.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+
 pub(crate) struct Scene {
     pub(crate) server: RedisServer,
     pub(crate) proxy: Option<Proxy>,
