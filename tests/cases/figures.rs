@@ -33,6 +33,7 @@ fn without_housekeeping(mut stats: BTreeMap<String, u64>) -> BTreeMap<String, u6
     stats
 }
 
+/// F-01.
 #[tokio::test]
 async fn a_fresh_hit_is_one_get_and_nothing_else() {
     let scene = Scene::new();
@@ -48,7 +49,7 @@ async fn a_fresh_hit_is_one_get_and_nothing_else() {
     }
 }
 
-/// D1, D2.
+/// F-01, D1, D2.
 #[tokio::test]
 async fn a_hundred_hits_at_once_are_far_fewer_than_a_hundred_gets() {
     let scene = Scene::new();
@@ -67,7 +68,7 @@ async fn a_hundred_hits_at_once_are_far_fewer_than_a_hundred_gets() {
     );
 }
 
-/// D1.
+/// F-02, D1.
 #[tokio::test]
 async fn a_cold_call_waits_for_three_commands_whether_one_asks_or_a_hundred() {
     let scene = Scene::new();
@@ -90,6 +91,7 @@ async fn a_cold_call_waits_for_three_commands_whether_one_asks_or_a_hundred() {
     }
 }
 
+/// F-03.
 #[tokio::test]
 async fn a_cold_call_that_retains_nothing_waits_for_two_commands() {
     let scene = Scene::new();
@@ -133,7 +135,7 @@ async fn follow(scene: &Scene, leader: &Pod, follower: &Pod, count: usize, heard
     assert_eq!((end.sent("EVALSHA"), end.all_sent()), (1, 1), "{end:?}");
 }
 
-/// D1.
+/// F-04, D1.
 #[tokio::test]
 async fn followers_of_one_process_ask_once_listen_once_and_look_once() {
     let scene = Scene::new();
@@ -145,7 +147,7 @@ async fn followers_of_one_process_ask_once_listen_once_and_look_once() {
     follow(&scene, &leader, &follower, 50, 1).await;
 }
 
-/// P11.
+/// F-05, P11.
 #[tokio::test]
 async fn after_the_linger_nothing_is_left_of_a_thousand_waits() {
     let scene = Scene::new();

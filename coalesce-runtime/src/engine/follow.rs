@@ -72,6 +72,10 @@ impl Follower {
     /// A failed poll is asked once more; a second failure in a row means the coordinator is in trouble.
     const FAULTS_TOLERATED: u32 = 1;
 
+    /// Unless both came while a connection that was cut is made anew: news of the cut and of its end
+    /// make a follower ask twice within milliseconds, and a leader is known to be there.
+    const CUT: Duration = Duration::from_millis(500);
+
     /// A process that has nothing yet but `seen`, the state it does not want (`None`: whatever is there).
     pub(crate) fn new(
         key: Key,
@@ -166,11 +170,11 @@ impl Follower {
         self.ask()
     }
 
-    /// A question got no answer.
-    pub(crate) fn failed(&mut self, fault: Fault, jitter: f64) -> Step {
+    /// A question got no answer, `silence` after the first of those in a row that got none.
+    pub(crate) fn failed(&mut self, fault: Fault, silence: Duration, jitter: f64) -> Step {
         self.faults += 1;
         let following = self.leader.is_some();
-        if following && self.faults <= Self::FAULTS_TOLERATED {
+        if following && (self.faults <= Self::FAULTS_TOLERATED || silence < Self::CUT) {
             self.wait(jitter)
         } else {
             Step::GiveUp(fault)
@@ -215,186 +219,5 @@ fn settle(envelope: Envelope) -> Step {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEASE: Duration = Duration::from_secs(3);
-    const ME: Token = Token::from_bytes([1; 16]);
-    const LEADER: Token = Token::from_bytes([2; 16]);
-    const OLD: Token = Token::from_bytes([3; 16]);
-    const OTHER: Token = Token::from_bytes([4; 16]);
-
-    fn key() -> Key {
-        Key::new("shop::get_order", &[&42])
-    }
-
-    fn envelope(token: Token) -> Envelope {
-        let computed_at = ServerTime::from_micros(5_000);
-        Envelope {
-            computed_at,
-            ..Envelope::new(Status::Done, 1, token, LEASE, Bytes::from_static(b"\x07"))
-        }
-    }
-
-    fn outcome(token: Token, fenced_at: Option<u64>) -> Message {
-        Message::Outcome {
-            envelope: envelope(token),
-            fenced_at: fenced_at.map(ServerTime::from_micros),
-        }
-    }
-
-    fn follower() -> Follower {
-        let mut follower = Follower::new(key(), ME, LEASE, PollPlan::default(), Some(OLD.into()));
-        let answer = BeginAnswer::Follow {
-            leader: LEADER,
-            lease_left: LEASE,
-            seen: OLD.into(),
-        };
-        assert_eq!(
-            follower.answered(answer, 0.0),
-            Step::Wait(Duration::from_millis(50))
-        );
-        follower
-    }
-
-    #[test]
-    fn the_role_is_taken_from_the_answer() {
-        let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), None);
-        let lead = BeginAnswer::Lead {
-            seen: Seen::NOTHING,
-        };
-        assert_eq!(
-            fresh.answered(lead, 0.0),
-            Step::Lead {
-                seen: Seen::NOTHING,
-                takeover: false
-            }
-        );
-    }
-
-    #[test]
-    fn a_follower_takes_over_when_the_lease_has_ended() {
-        let step = follower().answered(BeginAnswer::Lead { seen: OLD.into() }, 0.0);
-        assert_eq!(
-            step,
-            Step::Lead {
-                seen: OLD.into(),
-                takeover: true
-            }
-        );
-    }
-
-    #[test]
-    fn the_leaders_outcome_settles_and_the_old_one_does_not() {
-        assert!(matches!(
-            follower().heard(outcome(LEADER, None)),
-            Step::Settle(_)
-        ));
-        assert_eq!(follower().heard(outcome(OLD, None)), Step::KeepWaiting);
-    }
-
-    #[test]
-    fn another_flights_retained_outcome_settles_too() {
-        assert!(matches!(
-            follower().heard(outcome(OTHER, None)),
-            Step::Settle(_)
-        ));
-    }
-
-    #[test]
-    fn a_fenced_outcome_is_for_those_who_followed_that_flight_by_then() {
-        let Step::Settle(arrived) = follower().heard(outcome(LEADER, Some(4_000))) else {
-            panic!("not settled")
-        };
-        assert_eq!(arrived.for_arrivals_until, ServerTime::from_micros(4_000));
-        assert_eq!(
-            follower().heard(outcome(OTHER, Some(4_000))),
-            Step::KeepWaiting
-        );
-    }
-
-    #[test]
-    fn an_outcome_too_big_for_a_message_is_read() {
-        let mut follower = follower();
-        assert_eq!(
-            follower.heard(Message::Stored { token: LEADER }),
-            Step::Look
-        );
-        let state = envelope(LEADER).encode(&key());
-        assert!(matches!(follower.looked(Some(&state)), Step::Settle(_)));
-    }
-
-    #[test]
-    fn only_the_leader_it_follows_makes_it_ask_again_when_abandoned() {
-        assert!(matches!(
-            follower().heard(Message::Abandoned { token: LEADER }),
-            Step::Ask(_)
-        ));
-        assert_eq!(
-            follower().heard(Message::Abandoned { token: OTHER }),
-            Step::KeepWaiting
-        );
-    }
-
-    #[test]
-    fn after_two_abandoned_flights_it_stops_trying() {
-        let mut follower = follower();
-        follower.heard(Message::Abandoned { token: LEADER });
-        let next = BeginAnswer::Follow {
-            leader: OTHER,
-            lease_left: LEASE,
-            seen: OLD.into(),
-        };
-        follower.answered(next, 0.0);
-        assert_eq!(
-            follower.heard(Message::Abandoned { token: OTHER }),
-            Step::StopTrying
-        );
-    }
-
-    #[test]
-    fn a_gap_is_closed_by_asking() {
-        assert!(matches!(follower().missed(), Step::Ask(_)));
-    }
-
-    #[test]
-    fn the_second_look_finds_what_ended_before_the_subscription() {
-        let state = envelope(LEADER).encode(&key());
-        assert!(matches!(follower().looked(Some(&state)), Step::Settle(_)));
-        let old = envelope(OLD).encode(&key());
-        assert_eq!(follower().looked(Some(&old)), Step::KeepWaiting);
-        assert_eq!(follower().looked(None), Step::KeepWaiting);
-    }
-
-    #[test]
-    fn an_unreadable_state_is_passed_over_at_the_next_election() {
-        let garbage = Bytes::from_static(&[9; 60]);
-        let mut follower = follower();
-        let Step::Ask(ask) = follower.answered(BeginAnswer::State(garbage.clone()), 0.0) else {
-            panic!("no ask")
-        };
-        assert_eq!(ask.seen, Some(Seen::of_state(Some(&garbage))));
-    }
-
-    #[test]
-    fn one_failed_poll_is_forgiven_and_a_second_in_a_row_is_not() {
-        let mut follower = follower();
-        assert!(matches!(
-            follower.failed(Fault::Timeout, 0.0),
-            Step::Wait(_)
-        ));
-        assert_eq!(
-            follower.failed(Fault::Timeout, 0.0),
-            Step::GiveUp(Fault::Timeout)
-        );
-    }
-
-    #[test]
-    fn a_first_question_without_an_answer_gives_up_at_once() {
-        let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), None);
-        assert_eq!(
-            fresh.failed(Fault::Disconnected, 0.0),
-            Step::GiveUp(Fault::Disconnected)
-        );
-    }
-}
+#[path = "follow_tests.rs"]
+mod tests;

@@ -51,6 +51,7 @@ impl Driver {
                     match answer {
                         Ok(answer) => {
                             chase.unheard = false;
+                            chase.silent_since = None;
                             chase.follower.answered(answer, fastrand::f64())
                         }
                         Err(fault) => {
@@ -60,7 +61,10 @@ impl Driver {
                     }
                 }
                 Step::Look => match self.core.coordinator.read(self.entry.key()).await {
-                    Ok(state) => chase.follower.looked(state.as_ref()),
+                    Ok(state) => {
+                        chase.silent_since = None;
+                        chase.follower.looked(state.as_ref())
+                    }
                     Err(fault) => self.failed(&mut chase, fault),
                 },
                 Step::Wait(pause) => {
@@ -125,6 +129,7 @@ impl Driver {
             asked_at: now(),
             poll_at: now(),
             unheard: false,
+            silent_since: None,
         }
     }
 
@@ -167,7 +172,8 @@ impl Driver {
 
     fn failed(&self, chase: &mut Chase, fault: Fault) -> Step {
         self.core.counters.faults.up();
-        chase.follower.failed(fault, fastrand::f64())
+        let silence = now() - *chase.silent_since.get_or_insert_with(now);
+        chase.follower.failed(fault, silence, fastrand::f64())
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
@@ -220,6 +226,8 @@ struct Chase {
     poll_at: Instant,
     /// Whether the answer to a BEGIN was lost: the lock may hold this token.
     unheard: bool,
+    /// When the first of the questions in a row that got no answer had failed.
+    silent_since: Option<Instant>,
 }
 
 impl Chase {

@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::leader::Report;
 use super::member::Member;
 use super::settlement::Settlement;
+use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 
 /// What an entry is for. Entries of different lanes never meet.
@@ -42,11 +44,20 @@ pub(crate) struct Entry {
     members: AtomicUsize,
     /// Whether a driver task works for this entry. Changed only under the fold's lock.
     driven: AtomicBool,
+    /// Which member reads, and since when. Changed only under the fold's lock.
+    reader: Mutex<(Reader, Instant)>,
     /// Whether it has left the fold.
     closed: AtomicBool,
     /// Rung when the last member leaves.
     empty: Notify,
 }
+
+/// The number of a member that reads, among the readers of its entry. 0: it does not.
+pub(super) type Reader = u64;
+
+/// A reader is a caller's own task. One that has not come to an end for this long may be a future that
+/// nobody polls, and must not keep the others.
+pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where an entry stands.
 #[derive(Clone, Debug)]
@@ -115,17 +126,34 @@ impl Fold {
         };
         let first = entry.members.fetch_add(1, Ordering::Relaxed) == 0
             && !entry.driven.load(Ordering::Relaxed);
+        let mut reads = 0;
         if first {
             entry.stage.send_replace(Stage::Working);
+            reads = entry.next_reader();
         }
         let stage = entry.stage.subscribe();
         Member {
             fold: Arc::clone(self),
             entry,
             stage,
-            reads: first,
+            reads,
             after,
         }
+    }
+
+    /// Another reader takes the place of one that went away or that keeps silent, if nobody has. 0: no.
+    pub(super) fn claim_reading(&self, entry: &Entry) -> Reader {
+        let _entries = self.lock();
+        let waits = match *entry.stage.borrow() {
+            Stage::Vacant => true,
+            Stage::Working => entry.reader().1 + PATIENCE <= now(),
+            Stage::Offered | Stage::Settled(_) => false,
+        };
+        if !waits || entry.driven.load(Ordering::Relaxed) {
+            return 0;
+        }
+        entry.stage.send_replace(Stage::Working);
+        entry.next_reader()
     }
 
     /// Entries that can still be joined.
@@ -160,10 +188,13 @@ impl Fold {
         }
     }
 
-    /// A driver starts to work for the entry: it lives on without members.
-    pub(crate) fn drive(&self, entry: &Entry) {
+    /// A driver starts to work for the entry: it lives on without members. `false` when another member
+    /// has taken that reader's place.
+    pub(super) fn drive(&self, entry: &Entry, reader: Reader) -> bool {
         let _entries = self.lock();
-        entry.driven.store(true, Ordering::Relaxed);
+        let present = entry.reader().0 == reader;
+        entry.driven.fetch_or(present, Ordering::Relaxed);
+        present
     }
 
     /// Whether the entry has no member left; if so it leaves the fold, so that nobody joins it either.
@@ -177,14 +208,14 @@ impl Fold {
     }
 
     /// A member leaves. The last one closes an entry that nobody works for; a reader makes room for another.
-    pub(super) fn leave(&self, entry: &Arc<Entry>, reads: bool) {
+    pub(super) fn leave(&self, entry: &Arc<Entry>, reads: Reader) {
         let mut entries = self.lock();
         let last = entry.members.fetch_sub(1, Ordering::Relaxed) == 1;
         if last && !entry.driven.load(Ordering::Relaxed) {
             remove_from(&mut entries, entry);
         } else if last {
             entry.empty.notify_one();
-        } else if reads {
+        } else if reads > 0 && entry.reader().0 == reads {
             entry.stage.send_replace(Stage::Vacant);
         }
     }
@@ -228,6 +259,7 @@ impl Entry {
             seat: Mutex::new(None),
             members: AtomicUsize::new(0),
             driven: AtomicBool::new(false),
+            reader: Mutex::new((0, now())),
             closed: AtomicBool::new(false),
             empty: Notify::new(),
         }
@@ -243,15 +275,19 @@ impl Entry {
         self.stage.send_replace(Stage::Offered);
     }
 
-    /// Takes the place of a reader that went away, if nobody has.
-    pub(super) fn claim_reading(&self) -> bool {
-        self.stage.send_if_modified(|stage| {
-            let vacant = matches!(stage, Stage::Vacant);
-            if vacant {
-                *stage = Stage::Working;
-            }
-            vacant
-        })
+    /// Whether a driver task works for this entry.
+    pub(super) fn is_driven(&self) -> bool {
+        self.driven.load(Ordering::Relaxed)
+    }
+
+    fn next_reader(&self) -> Reader {
+        let mut reader = self.reader();
+        *reader = (reader.0 + 1, now());
+        reader.0
+    }
+
+    fn reader(&self) -> MutexGuard<'_, (Reader, Instant)> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the seat, if nobody has.
@@ -305,6 +341,14 @@ mod tests {
         assert!(one.claim_reading());
         assert!(!two.claim_reading());
         assert!(!fold.join(Lane::Shared, &key()).reads());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_was_replaced_decides_nothing_any_more() {
+        let fold = fold();
+        let [mut silent, mut other] = [(); 2].map(|()| fold.join(Lane::Shared, &key()));
+        tokio::time::advance(PATIENCE).await;
+        assert!(other.claim_reading() && !silent.hand_over() && other.hand_over());
     }
 
     #[test]

@@ -35,6 +35,18 @@ pub(crate) struct Produced {
     pub(crate) spare: Option<Bytes>,
 }
 
+impl Produced {
+    /// A value that has no bytes.
+    pub(crate) fn unwritten() -> Self {
+        Self {
+            status: Status::TooLarge,
+            codec: 0,
+            payload: Bytes::new(),
+            spare: None,
+        }
+    }
+}
+
 impl Report {
     /// The report of a body that ended without an outcome, as an error that nobody can read.
     fn of_nothing() -> Self {

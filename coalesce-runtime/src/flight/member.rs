@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::fold::{Entry, Fold, Seat, Stage};
+use super::fold::{Entry, Fold, Reader, Seat, Stage};
 use super::settlement::Settlement;
 
 /// A caller's membership of an entry. Dropping it leaves the entry.
@@ -13,8 +13,8 @@ pub(crate) struct Member {
     pub(super) fold: Arc<Fold>,
     pub(super) entry: Arc<Entry>,
     pub(super) stage: watch::Receiver<Stage>,
-    /// Whether it is this member that reads the state and starts the driver.
-    pub(super) reads: bool,
+    /// Not 0 when it is this member that reads the state and starts the driver.
+    pub(super) reads: Reader,
     /// The entry before this one, when its outcome is still being stored.
     pub(super) after: Option<watch::Receiver<Stage>>,
 }
@@ -25,7 +25,12 @@ impl Member {
     }
 
     pub(crate) const fn reads(&self) -> bool {
-        self.reads
+        self.reads > 0
+    }
+
+    /// Whether a driver task works for the entry, rather than one of its members.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.entry.is_driven()
     }
 
     /// Waits until the entry before this one has settled.
@@ -39,22 +44,24 @@ impl Member {
         }
     }
 
-    /// Hands the entry to a driver: this member becomes one that waits.
-    pub(crate) fn hand_over(&mut self) {
-        self.fold.drive(&self.entry);
-        self.reads = false;
+    /// Hands the entry to a driver: this member becomes one that waits. `false`: it has read for too
+    /// long, and another member is at it.
+    pub(crate) fn hand_over(&mut self) -> bool {
+        self.fold
+            .drive(&self.entry, std::mem::take(&mut self.reads))
     }
 
     /// Settles the entry that this member reads for.
     pub(crate) fn settle(&mut self, settlement: Settlement) {
-        self.reads = false;
-        self.fold.settle(&self.entry, settlement);
+        if self.hand_over() {
+            self.fold.settle(&self.entry, settlement);
+        }
     }
 
-    /// Takes the place of a reader that went away. Only one member succeeds.
+    /// Takes the place of a reader that went away or keeps silent. Only one member succeeds.
     pub(crate) fn claim_reading(&mut self) -> bool {
-        self.reads = self.entry.claim_reading();
-        self.reads
+        self.reads = self.fold.claim_reading(&self.entry);
+        self.reads()
     }
 
     /// Takes the seat, if nobody has.

@@ -41,9 +41,10 @@ pub(crate) fn start(
         return;
     };
     let runner = prepare();
-    let driver = Driver::new(core, policy, member.entry());
-    member.hand_over();
-    tokio::spawn(refresh(driver, outdated, runner, permit));
+    if member.hand_over() {
+        let driver = Driver::new(core, policy, member.entry());
+        tokio::spawn(refresh(driver, outdated, runner, permit));
+    }
 }
 
 async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {

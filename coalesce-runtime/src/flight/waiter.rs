@@ -1,12 +1,13 @@
 //! The waiter: one caller's way from its arrival to an outcome, a seat, or an error.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::{Lane, Seat, Stage};
+use super::fold::{Lane, PATIENCE, Seat, Stage};
 use super::member::Member;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
@@ -152,12 +153,17 @@ impl Waiter {
     }
 
     async fn wait(&self, mut member: Member) -> Result<Member, Error> {
-        let Some(deadline) = self.deadline else {
+        let patience = (!member.is_driven()).then(|| now() + PATIENCE);
+        let Some(until) = patience.into_iter().chain(self.deadline).min() else {
             member.changed().await;
             return Ok(member);
         };
-        match tokio::time::timeout_at(deadline, member.changed()).await {
+        match tokio::time::timeout_at(until, member.changed()).await {
             Ok(()) => Ok(member),
+            Err(_) if self.deadline.is_none_or(|deadline| now() < deadline) => {
+                member.claim_reading();
+                Ok(member)
+            }
             Err(_) => {
                 self.core.counters.timed_out.up();
                 let limit = self.policy.clocks().wait().unwrap_or_default();
@@ -173,13 +179,13 @@ impl Waiter {
     async fn read(&self, member: &mut Member) {
         member.predecessor_settled().await;
         if self.lane == Lane::Solo {
-            tokio::spawn(self.driver(member).run_solo(None));
+            self.start(member, |driver| driver.run_solo(None));
             return;
         }
         let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
         if !stored {
             // What a flight has left behind is for its followers; a newcomer need not look at it.
-            tokio::spawn(self.driver(member).share(None));
+            self.start(member, |driver| driver.share(None));
             return;
         }
         match self.core.coordinator.read(&self.key).await {
@@ -200,7 +206,7 @@ impl Waiter {
         });
         match envelope.and_then(|envelope| self.served(envelope, mark)) {
             Some(verdict) => member.settle(Settlement::for_all(verdict)),
-            None => drop(tokio::spawn(self.driver(member).share(Some(mark)))),
+            None => self.start(member, |driver| driver.share(Some(mark))),
         }
     }
 
@@ -220,13 +226,18 @@ impl Waiter {
 
     fn found_nobody(&self, member: &mut Member, fault: Fault) {
         self.core.counters.faults.up();
-        tokio::spawn(self.driver(member).go_on_without(fault, None));
+        self.start(member, |driver| driver.go_on_without(fault, None));
     }
 
-    fn driver(&self, member: &mut Member) -> Driver {
-        let driver = Driver::new(&self.core, &self.policy, member.entry());
-        member.hand_over();
-        driver
+    /// Hands the entry to a driver, unless another member has taken this one's place.
+    fn start<F>(&self, member: &mut Member, work: impl FnOnce(Driver) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if member.hand_over() {
+            let driver = Driver::new(&self.core, &self.policy, member.entry());
+            tokio::spawn(work(driver));
+        }
     }
 
     /// What a settlement is to this caller; `None`: it starts again.

@@ -1,13 +1,17 @@
 //! Bodies: how the user's code is run, in a task of its own or in the caller's, and its outcome handed on.
+//!
+//! A body is boxed once it is known that it runs: it passes through several futures on its way, each of
+//! which would otherwise hold it again, and most calls never run it.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shape::{Received, Shape};
 use crate::flight::context::Context;
 use crate::flight::core::Core;
 use crate::flight::fold::Seat;
-use crate::flight::leader::{Report, Runner};
+use crate::flight::leader::{Produced, Report, Runner};
 use crate::flight::refresh;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
@@ -68,7 +72,10 @@ impl Scene {
                     self.refresh_behind(shape, body, outdated);
                     return answer;
                 }
-                Next::Seat(seat) => return self.lead_detached(shape, body(), seat, waiter).await,
+                Next::Seat(seat) => {
+                    let body = Box::pin(body());
+                    return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
+                }
                 Next::Again => {}
                 Next::Alone => return Box::pin(self.alone(body())).await,
             }
@@ -89,7 +96,8 @@ impl Scene {
                 Next::Answer(answer) | Next::Stale(answer, _) => return answer,
                 Next::Seat(seat) => {
                     let context = Context::of_flight(&self.key);
-                    let value = context.run(self.run(seat, shape, body())).await;
+                    let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
+                    let value = context.run(flight).await;
                     waiter.settled().await;
                     return value;
                 }
@@ -103,7 +111,7 @@ impl Scene {
     async fn alone<Fut: Future>(&self, body: Fut) -> Fut::Output {
         self.core.counters.solo_runs.up();
         self.core.counters.executions.up();
-        Context::of_flight(&self.key).run(body).await
+        Context::of_flight(&self.key).run(Box::pin(body)).await
     }
 
     /// Starts a refresh of the state marked `outdated`.
@@ -120,8 +128,11 @@ impl Scene {
             &self.key,
             outdated,
             || -> Runner {
-                let (scene, context, future) =
-                    (self.clone(), Context::of_flight(&self.key), body());
+                let (scene, context, future) = (
+                    self.clone(),
+                    Context::of_flight(&self.key),
+                    Box::pin(body()),
+                );
                 Box::new(move |seat| {
                     Box::pin(context.run(async move {
                         scene.run(seat, shape, future).await;
@@ -166,9 +177,11 @@ impl Scene {
         let value = body.await;
         let ended = now();
         seat.close();
-        let produced = shape
-            .encode(&value, self.policy.max_payload, seat.has_followers())
-            .0;
+        let (limit, shared_here) = (self.policy.max_payload, seat.has_followers());
+        let encode = || shape.encode(&value, limit, shared_here).0;
+        // A value is there. That writing it down panics is no reason to lose it.
+        let produced =
+            catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| Produced::unwritten());
         if produced.status == Status::TooLarge {
             self.core.counters.too_large.up();
         }

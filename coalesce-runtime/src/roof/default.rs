@@ -36,7 +36,13 @@ impl Coalescer {
 /// The process-wide coalescer. `None`: its configuration is wrong, which has been logged; bodies run
 /// as if no attribute were there.
 pub(crate) async fn default_coalescer() -> Option<&'static Coalescer> {
-    DEFAULT.get_or_init(from_environment).await.as_ref()
+    match DEFAULT.get() {
+        Some(coalescer) => coalescer.as_ref(),
+        // Boxed: it happens once, and every call would be as big.
+        None => Box::pin(DEFAULT.get_or_init(from_environment))
+            .await
+            .as_ref(),
+    }
 }
 
 async fn from_environment() -> Option<Coalescer> {

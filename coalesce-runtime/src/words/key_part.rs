@@ -61,7 +61,7 @@ impl<'a> KeyWriter<'a> {
 
     /// A number: its decimal digits.
     pub fn integer(&mut self, digits: impl fmt::Display) {
-        use std::fmt::Write as _;
+        use fmt::Write as _;
         // Writing to a String cannot fail.
         let _ = write!(self.out, "{digits}");
     }

@@ -98,6 +98,39 @@ async fn callers_of_a_plain_function_do_not_queue_for_a_body_that_always_panics(
     fleet.assert_nothing_left().await;
 }
 
+struct Panicking;
+
+impl Serialize for Panicking {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("not today")
+    }
+}
+
+impl<'de> Deserialize<'de> for Panicking {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Ok(Self)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_whose_serialize_panics_still_reaches_its_caller() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let begun = Instant::now();
+    all(&fleet, 10, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let call = pod.call("n").key(1);
+            call.run(move || async move {
+                ledger.run(100 * MS).await;
+                Panicking
+            })
+            .await;
+        }
+    })
+    .await;
+    assert!(begun.elapsed() <= 300 * MS, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn a_call_on_a_runtime_that_was_shut_down_runs_its_body() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -1,4 +1,4 @@
-//! A coordinator whose answers get lost, and what calls leave behind then.
+//! A coordinator whose answers get lost or take their time, and what calls leave behind then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +41,11 @@ impl Coordinator for Lossy {
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
-        self.inner.read(key)
+        Box::pin(async {
+            // Long enough for a caller to go away, or to be polled no more.
+            tokio::time::sleep(MS).await;
+            self.inner.read(key).await
+        })
     }
 
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
@@ -206,5 +210,30 @@ async fn the_lock_of_a_failed_refresh_is_not_renewed_while_it_is_freed() {
     tokio::time::sleep(2_000 * MS).await;
     let begun = Instant::now();
     assert_eq!(call(&two).await, Ok(3));
-    assert_eq!(begun.elapsed(), 950 * MS);
+    assert_eq!(begun.elapsed(), 951 * MS, "a look and a run");
+}
+
+/// A future that was polled and is kept: one branch of a `select!` while another one's body runs, or a
+/// stream's element behind the one that is being worked on.
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_nobody_polls_any_more_holds_up_the_others_for_a_moment_only() {
+    let [pod, _] = Arc::new(Lossy::default()).pods().await;
+    let call = |run: u64| {
+        pod.call("n")
+            .key(1)
+            .policy(retaining(1_000, 1_000))
+            .run(move || async move { run })
+    };
+    let mut silent = Box::pin(call(1));
+    tokio::select! {
+        biased;
+        _ = &mut silent => unreachable!("it reads"),
+        () = std::future::ready(()) => {}
+    }
+    let begun = Instant::now();
+    let others = tokio::join!(call(2), call(3), call(4));
+    assert!(others.0 == others.1 && others.1 == others.2);
+    assert!(begun.elapsed() < 600 * MS, "{:?}", begun.elapsed());
+    assert_eq!(silent.await, others.0, "it goes on when it is polled again");
+    assert_eq!(pod.in_flight(), 0);
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use coalesce_runtime::contract::{Call, CallSite, shape};
 use tokio::time::Instant;
 
 use crate::fleet::{Fleet, Ledger, MS, all, in_flight_only, retaining};
@@ -324,4 +325,38 @@ async fn a_warm_key_is_answered_without_a_run_in_every_process() {
         assert_eq!(ledger.runs(), 1, "round {round}");
     }
     fleet.assert_nothing_left().await;
+}
+
+#[tokio::test]
+async fn a_call_is_about_a_kibibyte_bigger_than_its_body_whatever_that_is() {
+    async fn body<const BYTES: usize>() -> u64 {
+        let held = [0_u8; BYTES];
+        tokio::task::yield_now().await;
+        held.len() as u64
+    }
+    static SITE: CallSite = CallSite::new("big", file!(), line!());
+    let pod = Fleet::of(1).await.pods.remove(0);
+    let call = || Call::new(&SITE, "big");
+    let small = size_of_val(&body::<16>());
+    let big = size_of_val(&body::<16_384>());
+    for (name, small_call, big_call) in [
+        (
+            "call",
+            size_of_val(&call().run(shape!(u64), body::<16>)),
+            size_of_val(&call().run(shape!(u64), body::<16_384>)),
+        ),
+        (
+            "inline",
+            size_of_val(&call().run_inline(shape!(u64), body::<16>)),
+            size_of_val(&call().run_inline(shape!(u64), body::<16_384>)),
+        ),
+        (
+            "direct",
+            size_of_val(&pod.call("big").run(body::<16>)),
+            size_of_val(&pod.call("big").run(body::<16_384>)),
+        ),
+    ] {
+        assert!(small_call <= small + 1_280, "{name}: {small_call}");
+        assert!(big_call <= big + 1_280, "{name}: {big_call}");
+    }
 }

@@ -131,3 +131,24 @@ async fn a_wrong_url_is_said_at_once_and_nothing_of_it_is_shown() {
         .unwrap();
     assert!(!format!("{coordinator:?}").contains("hunter2"));
 }
+
+/// One `#[tokio::test]` after another, and all of them share the process's coordinator.
+#[test]
+fn a_coordinator_outlives_the_runtime_that_it_was_made_on() {
+    let server = Server::start();
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let coordinator = runtime().block_on(server.coordinator());
+    for number in 0..3 {
+        runtime().block_on(async {
+            let asked = std::time::Instant::now();
+            assert_eq!(coordinator.read(&key(number)).await, Ok(None));
+            assert_eq!(
+                coordinator.begin(&key(number), &begin(token(1))).await,
+                Ok(LEAD)
+            );
+            coordinator.listen(&key(number)).await.unwrap();
+            assert!(asked.elapsed() < 2 * SECOND, "{:?}", asked.elapsed());
+        });
+    }
+    runtime().block_on(coordinator.close()).unwrap();
+}

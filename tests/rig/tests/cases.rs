@@ -56,8 +56,11 @@ impl Scene {
         for pod in &mut self.pods {
             assert_eq!(pod.state().in_flight, 0, "a local entry is left");
         }
-        let locks = self.server.command(&["KEYS", "*:lock:*"]).list();
-        assert_eq!(locks, []);
+        // A lock whose grant came too late for its caller is given back behind the answer.
+        eventually("every lock is gone", || {
+            let locks = self.server.command(&["KEYS", "*:lock:*"]).list();
+            locks.is_empty()
+        });
         assert_eq!(self.server.immortal_keys(), Vec::<String>::new());
     }
 }

@@ -5,6 +5,7 @@
 //! profile             the client's settings, each chosen by a measured failure
 //! keyspace, script    names, and questions as runs of the scripts in `scripts/`
 //! replies, fault      what comes back, as answers or as reasons why there is none
+//! shared              a question asked to its end, whoever still waits for it
 //! client, keeper      one line: few commands with limits; its connections, made again and again
 //! probe, breaker      a dead connection is noticed; nobody waits for it twice
 //! registry, subscri…  who listens to what, and the conversation with the server about it
@@ -27,18 +28,18 @@ mod registry;
 mod replies;
 mod script;
 mod settings;
+mod shared;
 mod subscriber;
 mod subscribing;
 mod switching;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use fred::clients::Client;
 use fred::interfaces::ClientLike as _;
-use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use self::client::Line;
@@ -50,12 +51,12 @@ use self::keyspace::Keyspace;
 use self::probe::{Probe, Where};
 use self::profile::Profile;
 use self::replies::Said;
-use self::script::{ABANDON, BEGIN, Call, FINISH, LOOK, RENEW, REPLACE, Script};
+use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
+use self::shared::{Shared, answer_of};
 use self::subscriber::Subscriber;
 use crate::engine::ask::{
     BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
-use crate::format::envelope::{Envelope, Unreadable};
 use crate::ports::coordinator::{Coordinator, Listener, Reply};
 use crate::words::clock::ServerClock;
 use crate::words::fault::Fault;
@@ -69,9 +70,6 @@ pub use self::settings::RedisSettings;
 /// How long a start waits for the first connections before it goes on without them.
 const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 
-/// Locks renewed by one run of the script: it must not keep the server from others.
-const RENEWED_AT_ONCE: usize = 100;
-
 /// Events a line keeps for those who are slow to take them, and messages on the line that listens.
 const ROOM: [usize; 2] = [32, 1_024];
 
@@ -80,6 +78,9 @@ const ROOM: [usize; 2] = [32, 1_024];
 /// Reading is one `GET`, every other question one script, each within the deadline. When Redis does
 /// not answer, questions end in a [`Fault`], soon in [`Fault::Paused`] at once, and connections are
 /// made again in the background until it does.
+///
+/// The connections live on the runtime that made them. When that one is gone (one `#[tokio::test]` after
+/// another in one process), the first question on the next makes them anew there.
 ///
 /// # Least rights
 ///
@@ -100,15 +101,6 @@ struct Inner {
     subscriber: Arc<Subscriber>,
     /// Dropping them drops the connections.
     keepers: Mutex<Vec<Task>>,
-}
-
-/// What a question needs to be asked to its end, whoever asked it.
-struct Shared {
-    names: Keyspace,
-    clock: Arc<Clock>,
-    vitals: Arc<Vitals>,
-    reads: Arc<Line>,
-    scripts: Arc<Line>,
 }
 
 impl RedisCoordinator {
@@ -162,8 +154,20 @@ impl RedisCoordinator {
         call: Call,
         decode: impl FnOnce(Said) -> Result<A, Fault> + Send + 'static,
     ) -> Reply<'static, A> {
-        let shared = Arc::clone(&self.0.shared);
-        Box::pin(async move { answer_of(shared.start(script, call, decode)).await })
+        let coordinator = self.clone();
+        Box::pin(async move {
+            coordinator.wake().await;
+            answer_of(coordinator.0.shared.start(script, call, decode)).await
+        })
+    }
+
+    /// Makes the connections anew on this runtime if the one they lived on is gone.
+    async fn wake(&self) {
+        if self.0.revive() {
+            let connected = self.ready();
+            // As at the start: what is not there in time is a fault of the question.
+            let _ = Box::pin(timeout(FIRST_CONNECTION, connected)).await;
+        }
     }
 }
 
@@ -174,17 +178,7 @@ impl Inner {
         let line = |room| Arc::new(Line::new(profile.clone(), Arc::clone(&vitals), room));
         let (reads, scripts) = (line(room), line(room));
         let subscriber = Arc::new(Subscriber::new(line(messages), settings.linger));
-        let keepers = vec![
-            keep_up(&reads, Where::Anywhere, Some(Arc::clone(&clock)), |_| {
-                Vec::new()
-            }),
-            keep_up(&scripts, Where::Anywhere, None, |_| Vec::new()),
-            keep_up(&subscriber.line, Where::Subscriptions, None, {
-                let subscriber = Arc::clone(&subscriber);
-                move |client| subscriber.man(client)
-            }),
-        ];
-        Self {
+        let inner = Self {
             shared: Arc::new(Shared {
                 names: Keyspace::new(&settings.prefix),
                 clock,
@@ -193,22 +187,54 @@ impl Inner {
                 scripts,
             }),
             subscriber,
-            keepers: Mutex::new(keepers),
+            keepers: Mutex::default(),
+        };
+        *inner.keepers() = inner.started();
+        inner
+    }
+
+    /// The tasks that keep the lines connected, on the runtime of the moment.
+    fn started(&self) -> Vec<Task> {
+        let (shared, subscriber) = (&self.shared, Arc::clone(&self.subscriber));
+        let clock = Some(Arc::clone(&shared.clock));
+        vec![
+            keep_up(&shared.reads, Where::Anywhere, clock, |_| Vec::new()),
+            keep_up(&shared.scripts, Where::Anywhere, None, |_| Vec::new()),
+            keep_up(&self.subscriber.line, Where::Subscriptions, None, {
+                move |client| subscriber.man(client)
+            }),
+        ]
+    }
+
+    /// Starts the keepers again when they went away with their runtime; they never end by themselves.
+    fn revive(&self) -> bool {
+        // Whoever holds it is at it, or closes.
+        let Ok(mut keepers) = self.keepers.try_lock() else {
+            return false;
+        };
+        let gone = keepers.first().is_some_and(|keeper| !keeper.is_running());
+        if gone {
+            self.lines().into_iter().for_each(Line::replace_client);
+            *keepers = self.started();
         }
+        gone
+    }
+
+    fn lines(&self) -> [&Line; 3] {
+        let Shared { reads, scripts, .. } = &*self.shared;
+        [reads, scripts, &self.subscriber.line]
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, Vec<Task>> {
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn close(&self) {
-        let lines = [
-            &self.shared.reads,
-            &self.shared.scripts,
-            &self.subscriber.line,
-        ];
-        for line in lines {
+        for line in self.lines() {
             // A server that does not answer even that loses its connection below.
             let _ = line.client().quit().await;
         }
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        keepers.clear();
+        self.keepers().clear();
     }
 }
 
@@ -228,77 +254,6 @@ fn keep_up(
     })
 }
 
-impl Shared {
-    /// Runs a script in a task of its own: the question is asked to its end, whether or not somebody
-    /// still waits for the answer.
-    fn start<A: Send + 'static>(
-        self: &Arc<Self>,
-        script: &'static Script,
-        call: Call,
-        decode: impl FnOnce(Said) -> Result<A, Fault> + Send + 'static,
-    ) -> JoinHandle<Result<A, Fault>> {
-        let shared = Arc::clone(self);
-        tokio::spawn(async move { shared.run(script, call).await.and_then(decode) })
-    }
-
-    async fn run(&self, script: &Script, call: Call) -> Result<Said, Fault> {
-        let (said, sent) = self.scripts.run(script, call).await?;
-        self.clock.refine(said.at, sent);
-        Ok(said)
-    }
-
-    async fn read(self: &Arc<Self>, key: &Key) -> Result<Option<Bytes>, Fault> {
-        if self.clock.known().is_none() {
-            // What is read now could not be judged: its age is the server's business.
-            let (time, sent) = self.reads.time(&self.reads.client()).await?;
-            self.clock.refine(time, sent);
-        }
-        let client = self.reads.client();
-        let state = self.reads.get(self.names.state(key)).await?;
-        match state {
-            Some(bytes) if is_of_another(key, &bytes) => self.look_again(key, bytes, &client).await,
-            state => Ok(state),
-        }
-    }
-
-    /// Another key's envelope: either the reply was another's, or the state itself is wrong. A reply
-    /// that proves whose it is tells which, so that a wrong state is a miss like any other and not an
-    /// endless reconnect.
-    async fn look_again(
-        self: &Arc<Self>,
-        key: &Key,
-        first: Bytes,
-        client: &Client,
-    ) -> Result<Option<Bytes>, Fault> {
-        let call = self.names.look(key);
-        let second = answer_of(self.start(&LOOK, call, Said::look)).await;
-        if second != Ok(Some(first)) {
-            self.reads.distrust(client);
-        }
-        second
-    }
-
-    /// One run for many locks; in a cluster one for each, since a run reaches one slot.
-    fn renewals(&self, asks: &[RenewAsk]) -> Vec<(Call, usize)> {
-        let at_once = if self.scripts.profile.is_clustered() {
-            1
-        } else {
-            RENEWED_AT_ONCE
-        };
-        let runs = asks.chunks(at_once);
-        runs.map(|run| (self.names.renew(run), run.len())).collect()
-    }
-}
-
-/// What a started question came to. It is lost only when the runtime goes away.
-async fn answer_of<A>(asked: JoinHandle<Result<A, Fault>>) -> Result<A, Fault> {
-    asked.await.unwrap_or(Err(Fault::Disconnected))
-}
-
-fn is_of_another(key: &Key, state: &Bytes) -> bool {
-    Envelope::decode(key, state) == Err(Unreadable::OtherKey)
-}
-
 impl Coordinator for RedisCoordinator {
     fn kind(&self) -> &'static str {
         "redis"
@@ -310,7 +265,10 @@ impl Coordinator for RedisCoordinator {
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
         // Not in a task of its own: a GET that nobody waits for any more changes nothing.
-        Box::pin(self.0.shared.read(key))
+        Box::pin(async move {
+            self.wake().await;
+            self.0.shared.read(key).await
+        })
     }
 
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
@@ -320,6 +278,7 @@ impl Coordinator for RedisCoordinator {
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
         Box::pin(async move {
+            self.wake().await;
             let shared = &self.0.shared;
             let started = shared
                 .renewals(asks)
@@ -351,6 +310,7 @@ impl Coordinator for RedisCoordinator {
 
     fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
         Box::pin(async move {
+            self.wake().await;
             let name = self.0.shared.names.channel(key);
             self.0.subscriber.listen(&name, key).await
         })
