@@ -50,6 +50,7 @@ impl Driver {
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
                         Ok(answer) => {
+                            chase.unheard = false;
                             chase.silent_since = None;
                             chase.unheard = false;
                             chase.follower.answered(answer, fastrand::f64())
