@@ -22,6 +22,10 @@ use crate::words::policy::{OnError, Policy};
 
 /// One caller.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own: two wishes and two things that may happen once"
+)]
 pub(crate) struct Waiter {
     core: Arc<Core>,
     policy: Arc<Policy>,

@@ -22,7 +22,10 @@ fn two_pods(climate: Climate, site: &str, bodies: &[(u64, How)]) -> Scenario {
         ends: *ends,
     };
     let key = KeyPlan {
-        site: SITES.iter().position(|(_, terms)| terms.name == site).unwrap(),
+        site: SITES
+            .iter()
+            .position(|(_, terms)| terms.name == site)
+            .unwrap(),
         style: Style::Detached,
         bodies: bodies.iter().map(body).collect(),
     };
@@ -112,7 +115,9 @@ fn a_look_on_its_way_is_not_for_those_who_come_behind_an_invalidation() {
         (scenario.seed, scenario.weather.latency) = (seed, 40);
         let fence = Act::Invalidate { key: 0, pod: 0 };
         scenario.acts = vec![call(0, 0), (ms(1_300), fence)];
-        scenario.acts.extend((0..80).map(|number| call(1_300 + number, 1)));
+        scenario
+            .acts
+            .extend((0..80).map(|number| call(1_300 + number, 1)));
         scenario.acts.sort_by_key(|(at, _)| *at);
         keeps_every_promise(&scenario);
     }

@@ -127,7 +127,14 @@ impl Server {
         answer
     }
 
-    fn granted(&mut self, at: At, pod: usize, key: usize, ask: &BeginAsk, visible: Option<Visible>) {
+    fn granted(
+        &mut self,
+        at: At,
+        pod: usize,
+        key: usize,
+        ask: &BeginAsk,
+        visible: Option<Visible>,
+    ) {
         if let Some(holder) = self.holders[key] {
             if self.grants[holder].token == ask.token {
                 return;
@@ -181,7 +188,8 @@ impl Server {
         self.expire(at, key);
         let before = self.cells[key].read(server_time(at));
         let (mut ask, token) = (ask.clone(), ask.envelope.token);
-        self.sabotage.finish(&mut self.cells[key], &mut ask, server_time(at));
+        self.sabotage
+            .finish(&mut self.cells[key], &mut ask, server_time(at));
         let told = self.cells[key].finish(server_time(at), &self.keys[key], &ask);
         if told.answer != FinishAnswer::Lost {
             self.ended(at, key, token, Ended::Finished);
