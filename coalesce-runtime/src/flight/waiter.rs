@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::{Lane, PATIENCE, Seat, Stage};
+use super::fold::{Lane, PATIENCE, Stage};
 use super::member::Member;
+use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};
@@ -21,6 +22,10 @@ use crate::words::policy::{OnError, Policy};
 
 /// One caller.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own: two wishes and two things that may happen once"
+)]
 pub(crate) struct Waiter {
     core: Arc<Core>,
     policy: Arc<Policy>,

@@ -32,7 +32,11 @@ impl Drop for RunGuard {
 
 /// The value of a run.
 pub fn value(key: usize, nonce: usize, large: bool) -> Value {
-    let padding = if large { "x".repeat(200) } else { String::new() };
+    let padding = if large {
+        "x".repeat(200)
+    } else {
+        String::new()
+    };
     Value {
         key,
         nonce,

@@ -65,11 +65,17 @@ impl Case<'_> {
 
     pub fn lost_data(&self, key: usize) -> bool {
         let lost = |fault: &&crate::ledger::Injected| fault.what == "data loss";
-        self.ledger.faults.iter().filter(lost).any(|fault| fault.key == Some(key))
+        self.ledger
+            .faults
+            .iter()
+            .filter(lost)
+            .any(|fault| fault.key == Some(key))
     }
 
     pub fn own_runs(&self, call: usize) -> impl Iterator<Item = &Run> {
-        let answered = self.ledger.calls[call].answered.map_or(At::MAX, |answered| answered.at);
+        let answered = self.ledger.calls[call]
+            .answered
+            .map_or(At::MAX, |answered| answered.at);
         self.ledger
             .runs
             .iter()
@@ -78,7 +84,8 @@ impl Case<'_> {
 
     fn call(&self, number: usize, call: &Call) -> Vec<Wrong> {
         let mut wrongs = Vec::new();
-        let mut wrong = |promise, text: String| wrongs.push((promise, format!("call {number}: {text}")));
+        let mut wrong =
+            |promise, text: String| wrongs.push((promise, format!("call {number}: {text}")));
         match &call.outcome {
             Some(Outcome::Value { key, nonce }) => {
                 if let Some((promise, text)) = self.outcome(number, call, *key, *nonce, false) {
@@ -115,8 +122,19 @@ impl Case<'_> {
     }
 
     /// What is wrong with a value or an error of a body, if anything.
-    fn outcome(&self, number: usize, call: &Call, key: usize, nonce: usize, is_error: bool) -> Option<Wrong> {
-        let run = self.ledger.runs.get(nonce).filter(|run| run.key == key && key == call.key);
+    fn outcome(
+        &self,
+        number: usize,
+        call: &Call,
+        key: usize,
+        nonce: usize,
+        is_error: bool,
+    ) -> Option<Wrong> {
+        let run = self
+            .ledger
+            .runs
+            .get(nonce)
+            .filter(|run| run.key == key && key == call.key);
         let Some(run) = run else {
             return Some(("P2", format!("got run {nonce} of key {key}")));
         };
@@ -141,7 +159,12 @@ impl Case<'_> {
             Style::Detached | Style::Peek => terms.stale * MS + slack,
         };
         let promise = if limit == 0 { "P3" } else { "S6" };
-        (age > limit).then(|| (promise, format!("got run {nonce}, which had ended {age} µs before, limit {limit}")))
+        (age > limit).then(|| {
+            (
+                promise,
+                format!("got run {nonce}, which had ended {age} µs before, limit {limit}"),
+            )
+        })
     }
 
     /// When a run ended; for a value that was put, the latest moment at which it can have been.
@@ -149,8 +172,16 @@ impl Case<'_> {
         if run.how != How::Put {
             return run.ended;
         }
-        let put = self.ledger.changes.iter().find(|change| change.what == What::Put { nonce })?;
-        Some(put.answered.filter(|_| put.succeeded).map_or(At::MAX, |answered| answered.at))
+        let put = self
+            .ledger
+            .changes
+            .iter()
+            .find(|change| change.what == What::Put { nonce })?;
+        Some(
+            put.answered
+                .filter(|_| put.succeeded)
+                .map_or(At::MAX, |answered| answered.at),
+        )
     }
 
     /// I1: nothing computed before an invalidation is served to those who arrived after it.
@@ -160,7 +191,9 @@ impl Case<'_> {
                 && change.succeeded
                 && matches!(change.what, What::Invalidate | What::Put { .. })
                 && change.what != What::Put { nonce }
-                && change.answered.is_some_and(|answered| answered < call.arrived)
+                && change
+                    .answered
+                    .is_some_and(|answered| answered < call.arrived)
                 && self.latest_start(nonce, run) < change.asked
                 // Nobody elsewhere can fence what a pod runs for itself alone.
                 && (change.pod == run.pod || self.led(run))
@@ -173,9 +206,16 @@ impl Case<'_> {
 
     /// When a run began; for a value that was put, when that was answered at the latest.
     fn latest_start(&self, nonce: usize, run: &Run) -> Moment {
-        let put = self.ledger.changes.iter().find(|change| change.what == What::Put { nonce });
+        let put = self
+            .ledger
+            .changes
+            .iter()
+            .find(|change| change.what == What::Put { nonce });
         put.map_or(run.started, |put| {
-            put.answered.filter(|_| put.succeeded).unwrap_or(Moment { seq: u64::MAX, at: At::MAX })
+            put.answered.filter(|_| put.succeeded).unwrap_or(Moment {
+                seq: u64::MAX,
+                at: At::MAX,
+            })
         })
     }
 
@@ -204,13 +244,19 @@ impl Case<'_> {
     /// Why an error of the library was no answer; `None` when it was one.
     fn unexplained(&self, call: &Call, label: &str) -> Option<&'static str> {
         let terms = self.terms(call.key);
-        let took = call.answered.map_or(0, |answered| answered.at - call.arrived.at);
+        let took = call
+            .answered
+            .map_or(0, |answered| answered.at - call.arrived.at);
         let broke = |run: &Run| {
             run.key == call.key && matches!(run.how, How::Panic | How::Dropped | How::Running)
         };
-        let abandoned = self.ledger.runs.iter().any(broke) || self.scenario.climate == Climate::Stormy;
+        let abandoned =
+            self.ledger.runs.iter().any(broke) || self.scenario.climate == Climate::Stormy;
         let (promise, explained) = match label {
-            "unavailable" => ("S13", terms.fails_without_redis || call.style == Style::Peek),
+            "unavailable" => (
+                "S13",
+                terms.fails_without_redis || call.style == Style::Peek,
+            ),
             "wait_timeout" => ("P4", took >= terms.wait * MS),
             _ => ("S14", abandoned),
         };
@@ -225,14 +271,24 @@ impl Case<'_> {
         let terms = self.terms(call.key);
         // A plain function runs its body in the end, or waits for another that does.
         let falls_back = |run: &Run| terms.plain && run.key == call.key && run.pod == call.pod;
-        let solo: At = self.ledger.runs.iter().filter(|run| falls_back(run)).map(of).max().unwrap_or(0);
+        let solo: At = self
+            .ledger
+            .runs
+            .iter()
+            .filter(|run| falls_back(run))
+            .map(of)
+            .max()
+            .unwrap_or(0);
         let limit = terms.wait * MS + own + 2 * solo + SECOND;
         (took > limit).then(|| format!("was answered after {took} µs, limit {limit}"))
     }
 
     /// S12: while the switch is surely off, a call runs its own body.
     fn not_switched_off(&self, number: usize, call: &Call) -> Option<String> {
-        let answered = matches!(call.outcome, Some(Outcome::Value { .. } | Outcome::Error { .. }));
+        let answered = matches!(
+            call.outcome,
+            Some(Outcome::Value { .. } | Outcome::Error { .. })
+        );
         let changes = || {
             let turns = |change: &&crate::ledger::Change| {
                 matches!(change.what, What::SwitchOff | What::SwitchOn)
@@ -240,8 +296,14 @@ impl Case<'_> {
             self.ledger.changes.iter().filter(turns)
         };
         let last = changes().rfind(|change| change.asked < call.arrived)?;
-        let known = last.answered.filter(|_| last.succeeded && last.what == What::SwitchOff)?;
-        let spread = if call.pod == last.pod { 0 } else { SECOND + 4 * self.latency() + 50 * MS };
+        let known = last
+            .answered
+            .filter(|_| last.succeeded && last.what == What::SwitchOff)?;
+        let spread = if call.pod == last.pod {
+            0
+        } else {
+            SECOND + 4 * self.latency() + 50 * MS
+        };
         if !answered
             || call.style == Style::Peek
             || call.arrived < known
@@ -251,6 +313,9 @@ impl Case<'_> {
         {
             return None;
         }
-        self.own_runs(number).next().is_none().then(|| "was shared while the switch was off".to_owned())
+        self.own_runs(number)
+            .next()
+            .is_none()
+            .then(|| "was shared while the switch was off".to_owned())
     }
 }

@@ -10,12 +10,16 @@ impl Dice {
     pub fn of(seed: u64, occasion: &[u64]) -> Self {
         let mix = |mixed: u64, part: &u64| {
             // splitmix64: neighbouring seeds must not draw alike.
-            let mut z = mixed.wrapping_add(*part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = mixed
+                .wrapping_add(*part)
+                .wrapping_add(0x9e37_79b9_7f4a_7c15);
             z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ (z >> 31)
         };
-        Self(fastrand::Rng::with_seed(occasion.iter().fold(mix(0, &seed), mix)))
+        Self(fastrand::Rng::with_seed(
+            occasion.iter().fold(mix(0, &seed), mix),
+        ))
     }
 
     /// Whether something happens that happens so often.

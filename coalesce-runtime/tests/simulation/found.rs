@@ -22,7 +22,10 @@ fn two_pods(climate: Climate, site: &str, bodies: &[(u64, How)]) -> Scenario {
         ends: *ends,
     };
     let key = KeyPlan {
-        site: SITES.iter().position(|(_, terms)| terms.name == site).unwrap(),
+        site: SITES
+            .iter()
+            .position(|(_, terms)| terms.name == site)
+            .unwrap(),
         style: Style::Detached,
         bodies: bodies.iter().map(body).collect(),
     };
@@ -112,7 +115,9 @@ fn a_look_on_its_way_is_not_for_those_who_come_behind_an_invalidation() {
         (scenario.seed, scenario.weather.latency) = (seed, 40);
         let fence = Act::Invalidate { key: 0, pod: 0 };
         scenario.acts = vec![call(0, 0), (ms(1_300), fence)];
-        scenario.acts.extend((0..80).map(|number| call(1_300 + number, 1)));
+        scenario
+            .acts
+            .extend((0..80).map(|number| call(1_300 + number, 1)));
         scenario.acts.sort_by_key(|(at, _)| *at);
         keeps_every_promise(&scenario);
     }
@@ -121,7 +126,11 @@ fn a_look_on_its_way_is_not_for_those_who_come_behind_an_invalidation() {
 /// The mark of an invalidation ended with the longest flight, and a FINISH that was sent before came behind it.
 #[test]
 fn a_fenced_flight_is_not_retained_however_long_its_finish_takes() {
-    let mut scenario = two_pods(Climate::Stormy, "kept", &[(4_900, How::Value), (10, How::Value)]);
+    let mut scenario = two_pods(
+        Climate::Stormy,
+        "kept",
+        &[(4_900, How::Value), (10, How::Value)],
+    );
     scenario.weather.outages = vec![outage(0, 100, 4_890, false), outage(0, 4_890, 5_200, true)];
     let fence = Act::Invalidate { key: 0, pod: 1 };
     scenario.acts = vec![call(0, 0), (ms(10), fence), call(5_300, 1)];
@@ -131,9 +140,20 @@ fn a_fenced_flight_is_not_retained_however_long_its_finish_takes() {
 /// An invalidation left alone what a process ran for itself, and who came behind it was told that.
 #[test]
 fn a_process_that_invalidates_shares_nothing_from_before_that_it_ran_for_itself() {
-    let bodies = [(500, How::Large), (2_000, How::Value), (200, How::Large), (10, How::Value)];
+    let bodies = [
+        (500, How::Large),
+        (2_000, How::Value),
+        (200, How::Large),
+        (10, How::Value),
+    ];
     let mut scenario = two_pods(Climate::Deadly, "large", &bodies);
     let fence = Act::Invalidate { key: 0, pod: 1 };
-    scenario.acts = vec![call(0, 0), call(10, 1), (ms(600), fence), call(700, 0), call(710, 1)];
+    scenario.acts = vec![
+        call(0, 0),
+        call(10, 1),
+        (ms(600), fence),
+        call(700, 0),
+        call(710, 1),
+    ];
     keeps_every_promise(&scenario);
 }

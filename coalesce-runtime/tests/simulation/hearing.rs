@@ -85,7 +85,12 @@ impl Hearing {
 
     /// A message arrives.
     pub fn hear(&self, key: Option<usize>, notice: &Notice) {
-        for (_, ear) in self.subscriptions.get(&key).into_iter().flat_map(|heard| &heard.ears) {
+        for (_, ear) in self
+            .subscriptions
+            .get(&key)
+            .into_iter()
+            .flat_map(|heard| &heard.ears)
+        {
             // An ear that is being dropped at this moment hears nothing more.
             let _ = ear.send(notice.clone());
         }

@@ -140,7 +140,9 @@ impl Hub {
         question: impl Fn(&Arc<Self>) -> A + Send + 'static,
     ) -> Result<A, Fault> {
         self.alive(pod).await;
-        let mut fate = self.weather.fate(&mut self.dice(pod, key, what), pod, self.elapsed());
+        let mut fate = self
+            .weather
+            .fate(&mut self.dice(pod, key, what), pod, self.elapsed());
         if what == "replace" {
             // Two changes, and the first again behind the second, would be three changes.
             fate.again = fate.again.map(|_| Duration::ZERO);
@@ -207,7 +209,9 @@ impl Hub {
                 sleep(after).await;
                 Err(fault)
             }
-            None => timeout_at(deadline, answered).await.map_err(|_| Fault::Timeout),
+            None => timeout_at(deadline, answered)
+                .await
+                .map_err(|_| Fault::Timeout),
         }
     }
 }

@@ -177,7 +177,10 @@ impl Ledger {
     }
 
     pub fn died(&self, pod: usize) -> Option<At> {
-        self.deaths.iter().find(|(dead, _)| *dead == pod).map(|(_, at)| *at)
+        self.deaths
+            .iter()
+            .find(|(dead, _)| *dead == pod)
+            .map(|(_, at)| *at)
     }
 
     pub fn wrong(&mut self, promise: &'static str, sentence: String) {

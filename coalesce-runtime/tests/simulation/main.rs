@@ -13,8 +13,8 @@ mod ledger;
 mod play;
 mod pod;
 mod runs;
-mod sabotaged;
 mod sabotage;
+mod sabotaged;
 mod scenario;
 mod server;
 mod sites;
@@ -35,9 +35,17 @@ fn outcome(seed: u64, sabotage: Sabotage) -> (Vec<Wrong>, String, [u64; 3]) {
     let scenario = Scenario::of(seed);
     let hub = play(&scenario, sabotage);
     let wrongs = check(&scenario, &hub);
-    let story = if wrongs.is_empty() { String::new() } else { story::story(&scenario, &hub, &wrongs) };
+    let story = if wrongs.is_empty() {
+        String::new()
+    } else {
+        story::story(&scenario, &hub, &wrongs)
+    };
     let ledger = hub.ledger();
-    let counts = [ledger.calls.len(), ledger.runs.len(), ledger.faults.len() + ledger.deaths.len()];
+    let counts = [
+        ledger.calls.len(),
+        ledger.runs.len(),
+        ledger.faults.len() + ledger.deaths.len(),
+    ];
     (wrongs, story, counts.map(|count| count as u64))
 }
 
@@ -102,7 +110,11 @@ fn ten_thousand_seeds_keep_every_promise() {
     let [calls, runs, faults] = totals.map(AtomicU64::into_inner);
     println!("{seeds} seeds: {calls} calls, {runs} runs, {faults} faults");
     for (promise, seeds) in &kinds {
-        println!("{promise}: {} seeds, {:?}", seeds.len(), &seeds[..seeds.len().min(12)]);
+        println!(
+            "{promise}: {} seeds, {:?}",
+            seeds.len(),
+            &seeds[..seeds.len().min(12)]
+        );
     }
     if let Some((seed, _, story)) = failures.first() {
         panic!(

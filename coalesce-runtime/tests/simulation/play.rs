@@ -55,9 +55,16 @@ struct Stage<'a> {
 impl<'a> Stage<'a> {
     async fn set(scenario: &'a Scenario, sabotage: Sabotage) -> Self {
         let keys = scenario.keys.iter().zip(0_usize..);
-        let keys = keys.map(|(plan, number)| Key::new(plan.terms().name, &[&number])).collect();
+        let keys = keys
+            .map(|(plan, number)| Key::new(plan.terms().name, &[&number]))
+            .collect();
         let server = Server::new(keys, sabotage);
-        let hub = Hub::new(scenario.seed, scenario.pods, scenario.weather.clone(), server);
+        let hub = Hub::new(
+            scenario.seed,
+            scenario.pods,
+            scenario.weather.clone(),
+            server,
+        );
         for outage in &scenario.weather.outages {
             let micros = |span: Duration| At::try_from(span.as_micros()).unwrap();
             hub.ledger().faults.push(Injected {
@@ -73,7 +80,9 @@ impl<'a> Stage<'a> {
         for pod in 0..scenario.pods {
             let mut dice = Dice::of(scenario.seed, &[2, pod as u64]);
             let coordinator = Arc::new(SimCoordinator::new(&hub, pod, &mut dice));
-            let builder = Coalescer::builder().coordinator(coordinator).lease(scenario.lease);
+            let builder = Coalescer::builder()
+                .coordinator(coordinator)
+                .lease(scenario.lease);
             pods.push(builder.build().await.unwrap());
         }
         Self {
@@ -106,7 +115,9 @@ impl<'a> Stage<'a> {
             Act::Crash { pod } => self.crash(pod),
             Act::Lose { key } => {
                 let at = self.hub.at();
-                for lost in (0..self.scenario.keys.len()).filter(|k| key.is_none_or(|key| key == *k)) {
+                for lost in
+                    (0..self.scenario.keys.len()).filter(|k| key.is_none_or(|key| key == *k))
+                {
                     self.hub.server().lose(at, lost);
                     self.hub.ledger().faults.push(Injected {
                         pod: None,
@@ -136,14 +147,28 @@ impl<'a> Stage<'a> {
         let at = self.hub.at();
         self.hub.ledger().deaths.push((pod, at));
         self.hub.hearing(pod).stop();
-        for (_, task) in self.callers.iter().chain(&self.changers).filter(|(of, _)| *of == pod) {
+        for (_, task) in self
+            .callers
+            .iter()
+            .chain(&self.changers)
+            .filter(|(of, _)| *of == pod)
+        {
             task.abort();
         }
     }
 
-    fn caller(&self, key: usize, pod: usize, style: Style) -> impl Future<Output = ()> + Send + use<> {
+    fn caller(
+        &self,
+        key: usize,
+        pod: usize,
+        style: Style,
+    ) -> impl Future<Output = ()> + Send + use<> {
         let plan = self.scenario.keys[key].clone();
-        let (site, coalescer, hub) = (SITES[plan.site].0, self.pods[pod].clone(), Arc::clone(&self.hub));
+        let (site, coalescer, hub) = (
+            SITES[plan.site].0,
+            self.pods[pod].clone(),
+            Arc::clone(&self.hub),
+        );
         let inline = plan.style == Style::Inline && style == Style::Inline;
         async move {
             hub.alive(pod).await;
@@ -154,9 +179,15 @@ impl<'a> Stage<'a> {
                 ($answer:ty, $body:path) => {{
                     let body = $body(Arc::clone(&hub), plan.clone(), key, pod, number);
                     match style {
-                        Style::Peek => body::peeked(call.entry(shape!($answer), || body).peek().await),
-                        Style::Refresh => body::Answer::outcome(call.entry(shape!($answer), || body).refresh().await),
-                        _ if inline => body::Answer::outcome(call.run_inline(shape!($answer), || body).await),
+                        Style::Peek => {
+                            body::peeked(call.entry(shape!($answer), || body).peek().await)
+                        }
+                        Style::Refresh => body::Answer::outcome(
+                            call.entry(shape!($answer), || body).refresh().await,
+                        ),
+                        _ if inline => {
+                            body::Answer::outcome(call.run_inline(shape!($answer), || body).await)
+                        }
                         _ => body::Answer::outcome(call.run(shape!($answer), || body).await),
                     }
                 }};
@@ -179,9 +210,10 @@ impl<'a> Stage<'a> {
             let number = hub.note_change(key, pod, what);
             let call = Call::new(site, "").key(&[&key]).on(&coalescer);
             let succeeded = match what {
-                What::SwitchOff => {
-                    coalescer.switch(&Scope::Everything, &Position::off()).await.is_ok()
-                }
+                What::SwitchOff => coalescer
+                    .switch(&Scope::Everything, &Position::off())
+                    .await
+                    .is_ok(),
                 What::SwitchOn => coalescer.clear_switch(&Scope::Everything).await.is_ok(),
                 _ if plain => {
                     let entry = call.entry(shape!(Value), || std::future::pending());
@@ -191,7 +223,8 @@ impl<'a> Stage<'a> {
                 _ => {
                     let entry: Entry<'_, Result<Value, Trouble>> =
                         call.entry(shape!(Result<Value, Trouble>), || std::future::pending());
-                    let change = body::change(what, &entry, |nonce| Ok(body::value(key, nonce, false)));
+                    let change =
+                        body::change(what, &entry, |nonce| Ok(body::value(key, nonce, false)));
                     change.await.is_ok()
                 }
             };
@@ -208,7 +241,9 @@ impl<'a> Stage<'a> {
         }
         let unanswered = |call: &Called| call.outcome.is_none();
         let mut ledger = self.hub.ledger();
-        let lost: Vec<_> = (0..ledger.calls.len()).filter(|call| unanswered(&ledger.calls[*call])).collect();
+        let lost: Vec<_> = (0..ledger.calls.len())
+            .filter(|call| unanswered(&ledger.calls[*call]))
+            .collect();
         for call in lost {
             ledger.wrong("L1", format!("call {call} was never answered"));
         }
@@ -219,9 +254,12 @@ impl<'a> Stage<'a> {
         sleep(Duration::from_secs(15) + LINGER).await;
         let at = self.hub.at();
         self.hub.server().close_books(at);
-        let alive: Vec<_> = (0..self.pods.len()).filter(|pod| !self.hub.is_dead(*pod)).collect();
+        let alive: Vec<_> = (0..self.pods.len())
+            .filter(|pod| !self.hub.is_dead(*pod))
+            .collect();
         for pod in &alive {
-            let (entries, channels) = (self.pods[*pod].in_flight(), self.pods[*pod].subscriptions());
+            let (entries, channels) =
+                (self.pods[*pod].in_flight(), self.pods[*pod].subscriptions());
             if (entries, channels) != (0, 0) {
                 let sentence = format!("pod {pod} keeps {entries} entries and {channels} channels");
                 self.hub.ledger().wrong("P11", sentence);
@@ -229,7 +267,9 @@ impl<'a> Stage<'a> {
         }
         for key in 0..self.scenario.keys.len() {
             if self.hub.server().holds(at + LONGEST_LIFE, key) {
-                self.hub.ledger().wrong("S11", format!("key {key} never expires"));
+                self.hub
+                    .ledger()
+                    .wrong("S11", format!("key {key} never expires"));
             }
         }
         if alive.len() == self.pods.len() {

@@ -51,7 +51,8 @@ impl SimCoordinator {
         let key = key.map(|key| hub.key_number(key));
         Box::pin(async move {
             let number = key.unwrap_or_default();
-            hub.carry(pod, key, what, move |hub| question(hub, number)).await
+            hub.carry(pod, key, what, move |hub| question(hub, number))
+                .await
         })
     }
 
@@ -79,7 +80,9 @@ impl Coordinator for SimCoordinator {
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
-        self.ask(Some(key), "read", |hub, key| hub.server().read(hub.at(), key))
+        self.ask(Some(key), "read", |hub, key| {
+            hub.server().read(hub.at(), key)
+        })
     }
 
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
@@ -144,7 +147,8 @@ impl Coordinator for SimCoordinator {
         Box::pin(async move {
             let mut dice = self.hub.dice(pod, Some(number), "deaf");
             if dice.happens(self.hub.weather().deaf) {
-                self.hub.note(pod, Some(number), "deaf", Some(Fault::Refused));
+                self.hub
+                    .note(pod, Some(number), "deaf", Some(Fault::Refused));
                 return Err(Fault::Refused);
             }
             answer.await
@@ -153,7 +157,11 @@ impl Coordinator for SimCoordinator {
 
     fn listening(&self, key: &Key) -> Option<Listener> {
         let number = Some(self.hub.key_number(key));
-        let sound = self.hub.weather().outage(self.pod, self.hub.elapsed()).is_none();
+        let sound = self
+            .hub
+            .weather()
+            .outage(self.pod, self.hub.elapsed())
+            .is_none();
         let mut hearing = self.hub.hearing(self.pod);
         let heard = sound && hearing.hears(number);
         heard.then(|| hearing.listen(&self.hub, self.pod, number))
@@ -164,7 +172,9 @@ impl Coordinator for SimCoordinator {
     }
 
     fn switches(&self) -> Reply<'_, Vec<(String, String)>> {
-        self.ask(None, "switches", |hub, _| hub.server().switch.clone().into_iter().collect())
+        self.ask(None, "switches", |hub, _| {
+            hub.server().switch.clone().into_iter().collect()
+        })
     }
 
     fn set_switch<'a>(
@@ -185,7 +195,9 @@ impl Coordinator for SimCoordinator {
 
     fn switch_news(&self) -> Reply<'_, Listener> {
         let pod = self.pod;
-        self.ask(None, "switch_news", move |hub, _| hub.hearing(pod).listen(hub, pod, None))
+        self.ask(None, "switch_news", move |hub, _| {
+            hub.hearing(pod).listen(hub, pod, None)
+        })
     }
 
     fn close(&self) -> Reply<'_, ()> {

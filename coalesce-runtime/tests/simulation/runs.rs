@@ -36,7 +36,10 @@ impl Case<'_> {
         let mut last: Option<(usize, At)> = None;
         for (nonce, run) in self.ledger.runs_of(key) {
             if let Some((before, ended)) = last.filter(|(_, ended)| *ended > run.started.at) {
-                return Some(("P1", format!("run {nonce} began before run {before} had ended at {ended}")));
+                return Some((
+                    "P1",
+                    format!("run {nonce} began before run {before} had ended at {ended}"),
+                ));
             }
             last = Some((nonce, self.ledger.end_of(run)));
         }
@@ -63,7 +66,9 @@ impl Case<'_> {
             }
             let reasons = self.reasons_to_run_alone(pod, key);
             if alone.len() > reasons {
-                let text = format!("pod {pod} ran {alone:?} of key {key} without a lock, {reasons} reasons");
+                let text = format!(
+                    "pod {pod} ran {alone:?} of key {key} without a lock, {reasons} reasons"
+                );
                 wrongs.push(("S2", text));
             }
         }
@@ -73,7 +78,10 @@ impl Case<'_> {
     fn reasons_to_run_alone(&self, pod: usize, key: usize) -> usize {
         let terms = self.terms(key);
         let turned = |act: &(_, Act)| matches!(act.1, Act::Switch { .. });
-        let large = self.ledger.runs_of(key).any(|(_, run)| run.how == How::Large);
+        let large = self
+            .ledger
+            .runs_of(key)
+            .any(|(_, run)| run.how == How::Large);
         if large || self.scenario.acts.iter().any(turned) {
             return usize::MAX;
         }
@@ -107,7 +115,9 @@ impl Case<'_> {
             };
             match (write.why, write.visible) {
                 ("finish", Some(visible)) => {
-                    let Some(grant) = self.server.grant_of(visible.token) else { continue };
+                    let Some(grant) = self.server.grant_of(visible.token) else {
+                        continue;
+                    };
                     if grant < newest {
                         wrong("P7", "an older outcome");
                     }
@@ -145,7 +155,15 @@ impl Case<'_> {
         let way = DEADLINE.as_micros() as At;
         let outlived = at + way >= grant.at + self.terms(grant.key).pending * MS;
         let explained = died || outlived || self.faulty(grant.pod, grant.key, grant.at, at);
-        (!explained).then(|| ("P6", format!("the lock of pod {} on key {} ended at {at}", grant.pod, grant.key)))
+        (!explained).then(|| {
+            (
+                "P6",
+                format!(
+                    "the lock of pod {} on key {} ended at {at}",
+                    grant.pod, grant.key
+                ),
+            )
+        })
     }
 
     /// S2, P12: a flight begins only when there is no outcome for whoever asked for it.
@@ -173,7 +191,11 @@ impl Case<'_> {
         let age = at.saturating_sub(visible.computed_at);
         let where_ = format!("the flight of pod {pod} on key {key} that began at {at}");
         if terms.stale > 0 && visible.status == Status::Done {
-            let by_hand = self.ledger.calls.iter().any(|call| call.key == key && call.style == Style::Refresh);
+            let by_hand = self
+                .ledger
+                .calls
+                .iter()
+                .any(|call| call.key == key && call.style == Style::Refresh);
             let fresh = age + self.clock_slack() + 2 * self.latency() < terms.fresh * MS;
             let paused = visible.refresh_after > at + self.clock_slack()
                 && age < terms.stale * MS
@@ -186,7 +208,11 @@ impl Case<'_> {
         }
         let outcome = matches!(visible.status, Status::Done | Status::Failed);
         // A plain function cannot return the error of a refresh that it followed.
-        let retried = terms.retries && self.ledger.runs_of(key).any(|(_, run)| run.how == How::Error)
+        let retried = terms.retries
+            && self
+                .ledger
+                .runs_of(key)
+                .any(|(_, run)| run.how == How::Error)
             || terms.plain && visible.status == Status::Failed;
         if !outcome || retried || self.changed(key) {
             return None;
@@ -201,7 +227,10 @@ impl Case<'_> {
 
     fn changed(&self, key: usize) -> bool {
         let change = |what| matches!(what, What::Invalidate | What::Put { .. });
-        self.ledger.changes.iter().any(|changed| changed.key == key && change(changed.what))
+        self.ledger
+            .changes
+            .iter()
+            .any(|changed| changed.key == key && change(changed.what))
     }
 
     /// P5, P9: while somebody waits, a body runs, or its end is noticed soon.
@@ -231,7 +260,12 @@ impl Case<'_> {
             let until = began.min(answered);
             if until.saturating_sub(idle_since) > limit {
                 let idle = until - idle_since;
-                return Some(("P5", format!("call {number} waited {idle} µs from {idle_since} for nobody, limit {limit}")));
+                return Some((
+                    "P5",
+                    format!(
+                        "call {number} waited {idle} µs from {idle_since} for nobody, limit {limit}"
+                    ),
+                ));
             }
             idle_since = idle_since.max(ended);
         }

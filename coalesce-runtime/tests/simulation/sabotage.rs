@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Cell, FinishAsk, ServerTime,
-};
+use coalesce_runtime::coordination::{BeginAnswer, BeginAsk, Cell, FinishAsk, ServerTime};
 
 /// What a broken server does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,12 +36,18 @@ pub enum Sabotage {
 
 impl Sabotage {
     pub fn read_key(self, key: usize, keys: usize) -> usize {
-        if self == Self::ReadsAnotherKey { (key + 1) % keys } else { key }
+        if self == Self::ReadsAnotherKey {
+            (key + 1) % keys
+        } else {
+            key
+        }
     }
 
     pub fn begin(self, answer: &BeginAnswer) -> Option<BeginAnswer> {
         match (self, answer) {
-            (Self::GrantsTwice, BeginAnswer::Follow { seen, .. }) => Some(BeginAnswer::Lead { seen: *seen }),
+            (Self::GrantsTwice, BeginAnswer::Follow { seen, .. }) => {
+                Some(BeginAnswer::Lead { seen: *seen })
+            }
             _ => None,
         }
     }

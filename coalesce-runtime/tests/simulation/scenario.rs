@@ -38,17 +38,38 @@ pub struct Body {
 /// Something that happens to the fleet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act {
-    Call { key: usize, pod: usize, style: Style },
+    Call {
+        key: usize,
+        pod: usize,
+        style: Style,
+    },
     /// The caller of this call goes away.
-    Cancel { call: usize },
-    Crash { pod: usize },
-    Invalidate { key: usize, pod: usize },
-    Put { key: usize, pod: usize },
-    Switch { pod: usize, off: bool },
+    Cancel {
+        call: usize,
+    },
+    Crash {
+        pod: usize,
+    },
+    Invalidate {
+        key: usize,
+        pod: usize,
+    },
+    Put {
+        key: usize,
+        pod: usize,
+    },
+    Switch {
+        pod: usize,
+        off: bool,
+    },
     /// The server loses a key, or everything.
-    Lose { key: Option<usize> },
+    Lose {
+        key: Option<usize>,
+    },
     /// The end of an outage: those who listened may have missed something.
-    Reconnect { pod: usize },
+    Reconnect {
+        pod: usize,
+    },
 }
 
 impl KeyPlan {
@@ -76,7 +97,9 @@ impl Scenario {
         ]);
         let pods = dice.number(2, 4);
         let lease = Duration::from_millis(dice.one_of(&[500, 1_000, 3_000]));
-        let keys = (0..dice.number(1, 3)).map(|_| key(&mut dice, climate)).collect();
+        let keys = (0..dice.number(1, 3))
+            .map(|_| key(&mut dice, climate))
+            .collect();
         let mut scenario = Self {
             seed,
             climate,
@@ -130,7 +153,8 @@ impl Scenario {
             self.acts.push((at, Act::Call { key, pod, style }));
             let cancels = matches!(self.climate, Climate::Deadly | Climate::Stormy);
             if cancels && dice.happens(0.15) {
-                self.acts.push((at + dice.span(0, 800), Act::Cancel { call }));
+                self.acts
+                    .push((at + dice.span(0, 800), Act::Cancel { call }));
             }
         }
         // Calls are numbered in the order in which they are made.
@@ -140,7 +164,10 @@ impl Scenario {
         order.sort_by_key(|call| times[*call]);
         for (_, act) in &mut self.acts {
             if let Act::Cancel { call } = act {
-                *call = order.iter().position(|made| made == call).unwrap_or_default();
+                *call = order
+                    .iter()
+                    .position(|made| made == call)
+                    .unwrap_or_default();
             }
         }
         bursts
@@ -216,10 +243,13 @@ impl Scenario {
                 frozen,
             });
             let cut = (0..self.pods).filter(|cut| pod.is_none_or(|pod| pod == *cut));
-            self.acts.extend(cut.map(|pod| (to, Act::Reconnect { pod })));
+            self.acts
+                .extend(cut.map(|pod| (to, Act::Reconnect { pod })));
         }
         for _ in 0..dice.number(0, 2) {
-            let key = dice.happens(0.6).then(|| dice.number(0, self.keys.len() - 1));
+            let key = dice
+                .happens(0.6)
+                .then(|| dice.number(0, self.keys.len() - 1));
             self.acts.push((dice.span(0, SPAN), Act::Lose { key }));
         }
     }
@@ -228,11 +258,21 @@ impl Scenario {
 fn key(dice: &mut Dice, climate: Climate) -> KeyPlan {
     let site = dice.number(0, SITES.len() - 1);
     let calm = matches!(climate, Climate::Calm | Climate::Deaf);
-    let style = if dice.happens(0.8) { Style::Detached } else { Style::Inline };
+    let style = if dice.happens(0.8) {
+        Style::Detached
+    } else {
+        Style::Inline
+    };
     let slow = dice.happens(0.15);
     let bodies = (0..8)
         .map(|_| {
-            let longest = if calm { 600 } else if slow { 7_000 } else { 1_500 };
+            let longest = if calm {
+                600
+            } else if slow {
+                7_000
+            } else {
+                1_500
+            };
             let shortest = if dice.happens(0.1) { 0 } else { 5 };
             let takes = dice.span(shortest, longest);
             Body {

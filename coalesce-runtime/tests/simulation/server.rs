@@ -180,7 +180,8 @@ impl Server {
         self.expire(at, key);
         let before = self.cells[key].read(server_time(at));
         let (mut ask, token) = (ask.clone(), ask.envelope.token);
-        self.sabotage.finish(&mut self.cells[key], &mut ask, server_time(at));
+        self.sabotage
+            .finish(&mut self.cells[key], &mut ask, server_time(at));
         let told = self.cells[key].finish(server_time(at), &self.keys[key], &ask);
         if told.answer != FinishAnswer::Lost {
             self.ended(at, key, token, Ended::Finished);

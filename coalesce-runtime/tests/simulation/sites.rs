@@ -64,7 +64,9 @@ const fn site(terms: &Terms) -> CallSite {
         .pending_ttl_is(ms(terms.pending))
         .wait_timeout_is(ms(terms.wait));
     if terms.stale > 0 {
-        site = site.fresh_ttl_is(ms(terms.fresh)).stale_ttl_is(ms(terms.stale));
+        site = site
+            .fresh_ttl_is(ms(terms.fresh))
+            .stale_ttl_is(ms(terms.stale));
     }
     if terms.keep_errors > 0 {
         site = site.keep_errors_is(ms(terms.keep_errors));

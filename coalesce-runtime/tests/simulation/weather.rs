@@ -131,7 +131,10 @@ impl Weather {
             executed: None,
             again: None,
             answered: None,
-            fails: Some((Duration::ZERO, dice.one_of(&[Fault::Disconnected, Fault::Paused]))),
+            fails: Some((
+                Duration::ZERO,
+                dice.one_of(&[Fault::Disconnected, Fault::Paused]),
+            )),
         }
     }
 }
@@ -154,7 +157,10 @@ impl Fate {
 impl Fate {
     /// Whether it is more than latency.
     pub fn is_trouble(&self) -> bool {
-        let way = self.executed.zip(self.answered).map(|(there, back)| there + back);
+        let way = self
+            .executed
+            .zip(self.answered)
+            .map(|(there, back)| there + back);
         self.fails.is_some()
             || self.again.is_some()
             || way.is_none_or(|way| way > Duration::from_millis(60))

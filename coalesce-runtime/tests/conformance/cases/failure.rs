@@ -8,7 +8,8 @@ use coalesce_runtime::coordination::{
 };
 
 use crate::asks::{
-    SHORT, begin, begin_below, done, failed, followed, invalidation, is_lead, lead, lead_for, leave_value, ms,
+    SHORT, begin, begin_below, done, failed, followed, invalidation, is_lead, lead, lead_for,
+    leave_value, ms,
 };
 use crate::world::World;
 
@@ -201,7 +202,10 @@ pub(crate) async fn c131_a_value_seen_before_its_refresh_failed_is_not_refreshed
     let key = w.key("k");
     let value = leave_value(&w.here, &key, b"value").await;
     failed_refresh(w, &key).await;
-    let answer = w.there.begin(&key, begin_below(Token::random(), value)).await;
+    let answer = w
+        .there
+        .begin(&key, begin_below(Token::random(), value))
+        .await;
     assert!(matches!(answer, BeginAnswer::State(_)), "{answer:?}");
 }
 
