@@ -234,10 +234,10 @@ fn is(state: &State, status: Status) -> bool {
 
 /// When the body ended: what the leader says, if it can be true.
 ///
-/// The way here has made `ended_ago` too short, but by a second at most; a leader that says
-/// otherwise has a wrong idea of the server's clock.
+/// The way here has made `ended_ago` too short: by a moment, or by as long as this server stood still
+/// with the question before it. A leader that says otherwise has a wrong idea of the server's clock.
 fn computed_at(now: ServerTime, ask: &FinishAsk) -> ServerTime {
-    const LONGEST_WAY: Duration = Duration::from_secs(1);
+    const LONGEST_WAY: Duration = Duration::from_secs(60);
     let latest = now.minus(ask.ended_ago);
     let said = ask.envelope.computed_at;
     if said <= latest && said >= latest.minus(LONGEST_WAY) {

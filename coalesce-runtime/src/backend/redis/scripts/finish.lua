@@ -25,12 +25,13 @@ local function note_failed_refresh(head)
   redis.call('SETRANGE', KEYS[2], 56, eight(now + pause))
 end
 
--- When the body ended: what the leader says, if it can be true. The way here has made `ended_ago` too short, but
--- by a second at most; a leader that says otherwise has a wrong idea of this server's clock.
+-- When the body ended: what the leader says, if it can be true. The way here has made `ended_ago` too short: by a
+-- moment, or by as long as this server stood still with the question before it. A leader that says otherwise has a
+-- wrong idea of this server's clock.
 local function computed_at()
   local latest = math.max(0, now - ended_ago)
   local said = struct.unpack('>I8', string.sub(envelope, 41, 48))
-  if said <= latest and said >= latest - 1000000 then
+  if said <= latest and said >= latest - 60000000 then
     return said
   end
   return latest
