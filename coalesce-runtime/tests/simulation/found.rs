@@ -157,3 +157,16 @@ fn a_process_that_invalidates_shares_nothing_from_before_that_it_ran_for_itself(
     ];
     keeps_every_promise(&scenario);
 }
+
+/// The coordinator believed no leader whose FINISH had been on its way for more than a second.
+#[test]
+fn the_outcome_of_a_server_that_stood_still_is_not_for_those_who_came_meanwhile() {
+    let mut scenario = two_pods(
+        Climate::Stormy,
+        "in_flight",
+        &[(100, How::Value), (10, How::Value)],
+    );
+    scenario.weather.outages = vec![outage(0, 90, 2_500, true)];
+    scenario.acts = vec![call(0, 0), call(2_000, 1)];
+    keeps_every_promise(&scenario);
+}

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Hub {
     hearings: Vec<Mutex<Hearing>>,
     /// One connection per pod for scripts: what was sent first is executed first.
     lines: Vec<Arc<Line>>,
+    /// Questions that tasks of the simulation's own carry.
+    travelling: AtomicUsize,
     occasions: Mutex<HashMap<(usize, Option<usize>, &'static str), u64>>,
 }
 
@@ -51,6 +54,7 @@ impl Hub {
             ledger: Mutex::default(),
             hearings: (0..pods).map(|_| Mutex::default()).collect(),
             lines: (0..pods).map(|_| Arc::default()).collect(),
+            travelling: AtomicUsize::new(0),
             occasions: Mutex::default(),
         })
     }
@@ -77,6 +81,10 @@ impl Hub {
 
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    pub fn travelling(&self) -> usize {
+        self.travelling.load(Ordering::Relaxed)
     }
 
     pub const fn began(&self) -> Instant {
@@ -182,6 +190,7 @@ impl Hub {
         let (reply, answer) = oneshot::channel();
         if let Some(executed) = fate.executed {
             let (hub, due) = (Arc::clone(self), Instant::now() + executed);
+            self.travelling.fetch_add(1, Ordering::Relaxed);
             tokio::spawn(async move {
                 let turn = match &line {
                     Some(line) => Some(line.lock().await),
@@ -199,6 +208,7 @@ impl Hub {
                     // Whoever asked may have gone away.
                     let _ = reply.send(answer);
                 }
+                hub.travelling.fetch_sub(1, Ordering::Relaxed);
             });
         }
         let answered = async {

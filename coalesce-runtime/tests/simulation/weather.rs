@@ -94,7 +94,7 @@ impl Weather {
             }
             Some(1) => fate.executed = None,
             Some(2) => fate.answered = None,
-            Some(3) => fate.executed = Some(dice.span(251, 900)),
+            Some(3) => fate.executed = Some(dice.span(251, 1_500)),
             Some(4) => fate.again = Some(dice.span(1, 200)),
             Some(5) => {
                 fate.executed = fate.executed.filter(|_| dice.happens(0.5));
