@@ -129,7 +129,11 @@ impl Cell {
         self.expire(now);
         let token = ask.envelope.token;
         if self.seen() == Seen::from(token) {
-            return Told::quietly(FinishAnswer::Stored);
+            let spared = ask.spare_value.is_some() && ask.envelope.status == Status::Failed;
+            return Told::quietly(match &self.state {
+                Some(state) if spared && is(state, Status::Done) => FinishAnswer::Spared,
+                _ => FinishAnswer::Stored,
+            });
         }
         let computed_at = computed_at(now, ask);
         let outcome = Envelope {
@@ -164,7 +168,7 @@ impl Cell {
             (Some(state), Some(pause))
                 if ask.envelope.status == Status::Failed && is(state, Status::Done) =>
             {
-                state.bytes = with_failed_refresh(&state.bytes, now, pause);
+                state.bytes = with_failed_refresh(&state.bytes, ask.envelope.token, now, pause);
                 FinishAnswer::Spared
             }
             _ => {
@@ -244,11 +248,20 @@ fn computed_at(now: ServerTime, ask: &FinishAsk) -> ServerTime {
 }
 
 /// The same state with one more failed refresh and the pause that follows it.
-fn with_failed_refresh(state: &Bytes, now: ServerTime, first_pause: Duration) -> Bytes {
+///
+/// It gets the token of the flight that failed: whoever has seen it as it was before, and would refresh
+/// that, learns that somebody has tried; and a failure that is told twice is noted once.
+fn with_failed_refresh(
+    state: &Bytes,
+    token: Token,
+    now: ServerTime,
+    first_pause: Duration,
+) -> Bytes {
     let mut bytes = state.to_vec();
     if let Some(header) = bytes.first_chunk_mut::<{ Envelope::HEADER_LEN }>() {
         let pause = pause_after(header[6], first_pause);
         header[6] = header[6].saturating_add(1);
+        header[24..40].copy_from_slice(token.as_bytes());
         header[56..64].copy_from_slice(&now.plus(pause).as_micros().to_be_bytes());
     }
     bytes.into()

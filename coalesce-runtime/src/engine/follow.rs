@@ -143,8 +143,9 @@ impl Follower {
                 envelope,
                 fenced_at: Some(at),
             } if Some(envelope.token) == self.leader => Step::Settle(Arrived {
+                // A fence may come behind the end of the body, while FINISH is on its way.
+                for_arrivals_until: at.min(envelope.computed_at),
                 envelope,
-                for_arrivals_until: at,
             }),
             Message::Outcome {
                 envelope,

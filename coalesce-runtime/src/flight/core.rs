@@ -27,6 +27,16 @@ pub(crate) struct Settings {
     pub(crate) max_refreshes: usize,
 }
 
+impl Settings {
+    /// How long after it was last confirmed a lock that is gone may be taken again.
+    ///
+    /// Within this time another flight's outcome, had there been one, would still be the key's state,
+    /// and the state tells. Behind it that outcome may have come and expired, and ours would be older.
+    pub(crate) fn retake_window(&self) -> Duration {
+        self.delivery.max(self.lease)
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -58,7 +68,7 @@ impl Core {
     pub(crate) fn new(coordinator: Arc<dyn Coordinator>, settings: Settings) -> Self {
         let fold = Arc::<Fold>::default();
         Self {
-            heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), settings.lease),
+            heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), &settings),
             switchboard: Switchboard::new(Arc::clone(&coordinator)),
             coordinator,
             settings,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::core::{Core, Working};
 use super::fold::Entry;
 use super::heartbeat::Election;
+use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::{Arrived, Follower, Step};
 use crate::engine::lease::lease_at;
@@ -49,7 +50,9 @@ impl Driver {
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
                         Ok(answer) => {
+                            chase.unheard = false;
                             chase.silent_since = None;
+                            chase.unheard = false;
                             chase.follower.answered(answer, fastrand::f64())
                         }
                         Err(fault) => {
@@ -71,7 +74,7 @@ impl Driver {
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
-                    None => return,
+                    None => return self.leave(&chase).await,
                 },
                 Step::Lead { seen, takeover } => {
                     if takeover {
@@ -79,15 +82,21 @@ impl Driver {
                         let namespace = &**self.entry.key().namespace();
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
-                    return self.lead(chase.election(seen), None).await;
+                    let election = chase.election(seen);
+                    // Who leads listens to nobody: an ear left open would fill up.
+                    drop(chase);
+                    return self.lead(election, None).await;
                 }
-                Step::Settle(arrived) => return self.arrived(arrived),
+                Step::Settle(arrived) => {
+                    self.arrived(arrived);
+                    return self.leave(&chase).await;
+                }
                 Step::StopTrying => {
-                    return self.settle(Settlement::for_all(Verdict::AbandonedForGood));
+                    self.settle(Settlement::for_all(Verdict::AbandonedForGood));
+                    return self.leave(&chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    let granted = chase.unheard.then(|| chase.election(Seen::NOTHING));
-                    return self.go_on_without(fault, granted).await;
+                    return self.go_on_without(fault, chase.granted()).await;
                 }
             };
         }
@@ -101,7 +110,7 @@ impl Driver {
             OnRedisError::Fail => {
                 self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
                 if let Some(election) = granted {
-                    self.free(election).await;
+                    self.insist(election, LastWord::Abandoned).await;
                 }
             }
         }
@@ -171,7 +180,14 @@ impl Driver {
         chase.follower.failed(fault, silence, fastrand::f64())
     }
 
-    fn arrived(mut self, arrived: Arrived) {
+    /// Goes without having led. A lock that was granted and never heard of must not be left behind.
+    async fn leave(&self, chase: &Chase) {
+        if let Some(election) = chase.granted() {
+            self.insist(election, LastWord::Abandoned).await;
+        }
+    }
+
+    fn arrived(&mut self, arrived: Arrived) {
         let until = self
             .core
             .coordinator
@@ -219,11 +235,17 @@ struct Chase {
 }
 
 impl Chase {
+    /// The election that may have been won though no answer said so.
+    fn granted(&self) -> Option<Election> {
+        self.unheard.then(|| self.election(Seen::NOTHING))
+    }
+
     fn election(&self, seen: Seen) -> Election {
         Election {
             token: self.token,
             seen,
             asked_at: self.asked_at,
+            confirmed: self.asked_at,
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, watch};
 
-use super::leader::Report;
 use super::member::Member;
+use super::seat::Seat;
 use super::settlement::Settlement;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
@@ -42,6 +42,8 @@ pub(crate) struct Entry {
     seat: Mutex<Option<Seat>>,
     /// Callers that wait. Changed only under the fold's lock.
     members: AtomicUsize,
+    /// Whether the one who runs the body is among the members, or has gone away.
+    seated: AtomicBool,
     /// Whether a driver task works for this entry. Changed only under the fold's lock.
     driven: AtomicBool,
     /// Which member reads, and since when. Changed only under the fold's lock.
@@ -72,44 +74,6 @@ pub(crate) enum Stage {
     Settled(Arc<Settlement>),
 }
 
-/// The place of the one who runs the body. Dropping it without a report abandons the flight.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    entry: Arc<Entry>,
-    fold: Arc<Fold>,
-    report: oneshot::Sender<Report>,
-}
-
-impl Seat {
-    pub(crate) fn new(
-        fold: &Arc<Fold>,
-        entry: &Arc<Entry>,
-        report: oneshot::Sender<Report>,
-    ) -> Self {
-        Self {
-            entry: Arc::clone(entry),
-            fold: Arc::clone(fold),
-            report,
-        }
-    }
-
-    /// The body has ended: nobody may join a flight that is over.
-    pub(crate) fn close(&self) {
-        self.fold.close(&self.entry);
-    }
-
-    /// Whether other callers of this process wait for the outcome.
-    pub(crate) fn has_followers(&self) -> bool {
-        self.entry.members.load(Ordering::Relaxed) > 1
-    }
-
-    /// Hands the outcome to the driver.
-    pub(crate) fn report(self, report: Report) {
-        // A driver that is gone has settled its entry already.
-        let _ = self.report.send(report);
-    }
-}
-
 impl Fold {
     /// Joins the entry of `key`, or opens one. The first member is to read.
     pub(crate) fn join(self: &Arc<Self>, lane: Lane, key: &Key) -> Member {
@@ -137,6 +101,7 @@ impl Fold {
             entry,
             stage,
             reads,
+            seated: false,
             after,
         }
     }
@@ -171,7 +136,7 @@ impl Fold {
 
     /// The body is over but its outcome is not stored yet: newcomers open an entry of their own,
     /// which waits for this one to settle.
-    fn close(&self, entry: &Arc<Entry>) {
+    pub(super) fn close(&self, entry: &Arc<Entry>) {
         let _entries = self.lock();
         entry.closed.store(true, Ordering::Relaxed);
     }
@@ -208,8 +173,11 @@ impl Fold {
     }
 
     /// A member leaves. The last one closes an entry that nobody works for; a reader makes room for another.
-    pub(super) fn leave(&self, entry: &Arc<Entry>, reads: Reader) {
+    pub(super) fn leave(&self, entry: &Arc<Entry>, reads: Reader, seated: bool) {
         let mut entries = self.lock();
+        if seated {
+            entry.seated.store(false, Ordering::Relaxed);
+        }
         let last = entry.members.fetch_sub(1, Ordering::Relaxed) == 1;
         if last && !entry.driven.load(Ordering::Relaxed) {
             remove_from(&mut entries, entry);
@@ -258,6 +226,7 @@ impl Entry {
             stage: watch::Sender::new(Stage::Working),
             seat: Mutex::new(None),
             members: AtomicUsize::new(0),
+            seated: AtomicBool::new(false),
             driven: AtomicBool::new(false),
             reader: Mutex::new((0, now())),
             closed: AtomicBool::new(false),
@@ -293,6 +262,18 @@ impl Entry {
     /// Takes the seat, if nobody has.
     pub(crate) fn take_seat(&self) -> Option<Seat> {
         self.seat().take()
+    }
+
+    /// Whether members wait besides the one who runs the body.
+    pub(super) fn has_followers(&self) -> bool {
+        let seated = usize::from(self.seated.load(Ordering::Relaxed));
+        self.members.load(Ordering::Relaxed) > seated
+    }
+
+    /// A member takes the seat, if nobody has.
+    pub(super) fn take_seat_as_member(&self) -> Option<Seat> {
+        self.take_seat()
+            .inspect(|_| self.seated.store(true, Ordering::Relaxed))
     }
 
     /// Waits until the last member has left; may wake early.

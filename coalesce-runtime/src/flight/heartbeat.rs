@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use super::core::Settings;
 use super::fold::{Entry, Fold};
 use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
@@ -19,6 +20,7 @@ pub(crate) struct Heartbeat {
     coordinator: Arc<dyn Coordinator>,
     fold: Arc<Fold>,
     lease: Duration,
+    retake_window: Duration,
     held: Mutex<Held>,
 }
 
@@ -38,6 +40,8 @@ struct Lease {
     pending: Duration,
     /// The last moment at which the lock was surely ours and not fenced.
     confirmed: Instant,
+    /// Whether it has been said that the lock is another's.
+    lost: bool,
     entry: Weak<Entry>,
 }
 
@@ -56,18 +60,21 @@ pub(crate) struct Election {
     pub(crate) seen: Seen,
     /// Just before the question was sent: a leader believes in its lease from then, never from the reply.
     pub(crate) asked_at: Instant,
+    /// The last moment at which the lock was surely ours and not fenced.
+    pub(crate) confirmed: Instant,
 }
 
 impl Heartbeat {
     pub(crate) fn new(
         coordinator: Arc<dyn Coordinator>,
         fold: Arc<Fold>,
-        lease: Duration,
+        settings: &Settings,
     ) -> Arc<Self> {
         Arc::new(Self {
             coordinator,
             fold,
-            lease,
+            lease: settings.lease,
+            retake_window: settings.retake_window(),
             held: Mutex::default(),
         })
     }
@@ -83,6 +90,7 @@ impl Heartbeat {
             token,
             seen,
             asked_at,
+            confirmed,
         } = election;
         let key = entry.key().clone();
         let lease = Lease {
@@ -90,7 +98,8 @@ impl Heartbeat {
             seen,
             asked_at,
             pending,
-            confirmed: asked_at,
+            confirmed,
+            lost: false,
             entry: Arc::downgrade(entry),
         };
         let mut held = self.held();
@@ -143,7 +152,12 @@ impl Heartbeat {
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
         let ask = |(token, lease): (&Token, &Lease)| {
-            let elapsed = at.saturating_duration_since(lease.asked_at);
+            let since = |moment| at.saturating_duration_since(moment);
+            if since(lease.confirmed) >= self.retake_window {
+                // A beat takes a lock that is gone, and by now that could undo another's outcome.
+                return None;
+            }
+            let elapsed = since(lease.asked_at);
             let new_lease = lease_at(elapsed, self.lease, lease.pending)?;
             Some(RenewAsk {
                 key: lease.key.clone(),
@@ -166,7 +180,7 @@ impl Heartbeat {
         }
         // The key is another's, or its outcome will not count for newcomers: they ask for themselves.
         let entry = lease.entry.upgrade();
-        if answer == RenewAnswer::Lost {
+        if answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true) {
             tracing::warn!(
                 namespace = &**lease.key.namespace(),
                 "the lease of a running flight was lost"

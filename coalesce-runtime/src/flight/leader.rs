@@ -2,20 +2,20 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::driver::Driver;
-use super::fold::Seat;
 use super::heartbeat::{Election, Hold};
+use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::ask::{FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::words::clock::{Instant, now};
+use crate::words::fault::Fault;
 
 /// What the body left.
 #[derive(Debug)]
@@ -93,6 +93,22 @@ impl Report {
     }
 }
 
+/// What a flight has to say at its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LastWord<'a> {
+    /// There is an outcome.
+    Outcome {
+        report: &'a Report,
+        /// Whether a lock that is merely gone may be taken again.
+        may_retake: bool,
+    },
+    /// There is none.
+    Abandoned,
+}
+
+/// After this many refusals a last word is not said again: the lock ends with its lease.
+const REFUSALS_TOLERATED: u32 = 3;
+
 /// Runs a body that was prepared beforehand, and reports.
 pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
@@ -125,26 +141,16 @@ impl Driver {
             None => Settlement::for_all(Verdict::Abandoned),
         });
         match (granted, report) {
-            (Some(election), Some(report)) => self.finish_if_granted(election, &report).await,
-            (Some(election), None) => self.free(election).await,
-            (None, _) => {}
-        }
-    }
-
-    /// The answer to BEGIN was lost. If the lock was granted, followers elsewhere wait for this outcome,
-    /// and without it they would wait for the end of the lease.
-    async fn finish_if_granted(&self, election: Election, report: &Report) {
-        for pause in [Duration::ZERO, beat_of(self.core.settings.lease)] {
-            tokio::time::sleep(pause).await;
-            let ask = FinishAsk {
-                // Nobody was heard to say that the key is ours.
-                may_retake: false,
-                ..self.finish_ask(election, report)
-            };
-            let answer = self.core.coordinator.finish(self.entry.key(), &ask).await;
-            if answer.is_ok() {
-                return;
+            // Nobody was heard to say that the key is ours: a lock that is gone is not taken again.
+            (Some(election), Some(report)) => {
+                let word = LastWord::Outcome {
+                    report: &report,
+                    may_retake: false,
+                };
+                self.insist(election, word).await;
             }
+            (Some(election), None) => self.insist(election, LastWord::Abandoned).await,
+            (None, _) => {}
         }
     }
 
@@ -177,7 +183,10 @@ impl Driver {
     }
 
     async fn bring_home(&mut self, election: Election, hold: Hold, report: Report) {
-        let confirmed = hold.confirmed();
+        let election = Election {
+            confirmed: hold.confirmed().unwrap_or(election.confirmed),
+            ..election
+        };
         drop(hold);
         let answer = self
             .core
@@ -200,7 +209,7 @@ impl Driver {
             }
             Ok(FinishAnswer::Lost) => {
                 self.core.counters.fenced.up();
-                confirmed
+                Some(election.confirmed)
             }
         };
         match for_arrivals_until {
@@ -209,24 +218,47 @@ impl Driver {
         }
         if answer.is_err() {
             self.core.counters.faults.up();
-            self.finish_later(election, &report).await;
+            tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
+            let word = LastWord::Outcome {
+                report: &report,
+                may_retake: true,
+            };
+            self.insist(election, word).await;
         }
     }
 
-    /// The outcome was not stored, or its reply was lost. Nobody here waits for it any more, but
-    /// followers elsewhere may, and the lock may still be ours.
-    async fn finish_later(&self, election: Election, report: &Report) {
-        for pause in [beat_of(self.core.settings.lease), self.core.settings.lease] {
-            tokio::time::sleep(pause).await;
-            let ask = self.finish_ask(election, report);
-            if self
-                .core
-                .coordinator
-                .finish(self.entry.key(), &ask)
-                .await
-                .is_ok()
-            {
+    /// Says the last word of a flight, or of one that may have been granted, until it is heard. Nobody here
+    /// waits for that any more; but a server that hung may take the lock for an asker that gave up
+    /// long ago, and without this word everybody would wait for the end of its lease.
+    pub(super) async fn insist(&self, election: Election, word: LastWord<'_>) {
+        let beat = beat_of(self.core.settings.lease);
+        let until = election.asked_at + self.policy.clocks().pending();
+        let (said_at, mut refusals) = (now(), 0);
+        loop {
+            match self.say(election, word).await {
+                Ok(()) => return,
+                Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => {}
+                // It has been heard, and there may be room for it later.
+                Err(_) => refusals += 1,
+            }
+            if refusals == REFUSALS_TOLERATED || now() >= until || self.core.is_stopping() {
                 return;
+            }
+            // While the lease lasts there may be somebody who waits for this word.
+            let hurries = refusals == 0 && now() - said_at < self.core.settings.lease;
+            tokio::time::sleep(if hurries { beat / 4 } else { beat }).await;
+        }
+    }
+
+    async fn say(&self, election: Election, word: LastWord<'_>) -> Result<(), Fault> {
+        let (coordinator, key) = (&self.core.coordinator, self.entry.key());
+        match word {
+            LastWord::Abandoned => coordinator.abandon(key, election.token).await.map(drop),
+            LastWord::Outcome { report, may_retake } => {
+                let ask = self.finish_ask(election, report);
+                let may_retake = may_retake && ask.may_retake;
+                let ask = FinishAsk { may_retake, ..ask };
+                coordinator.finish(key, &ask).await.map(drop)
             }
         }
     }
@@ -257,7 +289,8 @@ impl Driver {
             ended_ago: at.saturating_duration_since(report.ended),
             life: life_of(*status, &self.policy, self.core.settings.delivery),
             seen: election.seen,
-            may_retake: at < election.asked_at + clocks.pending(),
+            may_retake: at < election.asked_at + clocks.pending()
+                && at < election.confirmed + self.core.settings.retake_window(),
             spare_value: clocks.retains().then_some(self.core.settings.refresh_pause),
         }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::fold::{Entry, Fold, Reader, Seat, Stage};
+use super::fold::{Entry, Fold, Reader, Stage};
+use super::seat::Seat;
 use super::settlement::Settlement;
 
 /// A caller's membership of an entry. Dropping it leaves the entry.
@@ -15,6 +16,8 @@ pub(crate) struct Member {
     pub(super) stage: watch::Receiver<Stage>,
     /// Not 0 when it is this member that reads the state and starts the driver.
     pub(super) reads: Reader,
+    /// Whether this member runs the body.
+    pub(super) seated: bool,
     /// The entry before this one, when its outcome is still being stored.
     pub(super) after: Option<watch::Receiver<Stage>>,
 }
@@ -65,8 +68,10 @@ impl Member {
     }
 
     /// Takes the seat, if nobody has.
-    pub(crate) fn take_seat(&self) -> Option<Seat> {
-        self.entry.take_seat()
+    pub(crate) fn take_seat(&mut self) -> Option<Seat> {
+        let seat = self.entry.take_seat_as_member();
+        self.seated |= seat.is_some();
+        seat
     }
 
     /// The stage now.
@@ -91,6 +96,6 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        self.fold.leave(&self.entry, self.reads);
+        self.fold.leave(&self.entry, self.reads, self.seated);
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod leader;
 pub(crate) mod member;
 pub(crate) mod refresh;
+pub(crate) mod seat;
 pub(crate) mod settlement;
 pub(crate) mod switchboard;
 pub(crate) mod waiter;

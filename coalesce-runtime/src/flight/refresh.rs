@@ -58,10 +58,12 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         seen: Some(outdated),
         following: None,
     };
+    let asked_at = now();
     let mut election = Election {
         token,
         seen: outdated,
-        asked_at: now(),
+        asked_at,
+        confirmed: asked_at,
     };
     match driver
         .core

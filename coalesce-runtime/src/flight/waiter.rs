@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::{Lane, PATIENCE, Seat, Stage};
+use super::fold::{Lane, PATIENCE, Stage};
 use super::member::Member;
+use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};
@@ -21,6 +22,10 @@ use crate::words::policy::{OnError, Policy};
 
 /// One caller.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own: two wishes and two things that may happen once"
+)]
 pub(crate) struct Waiter {
     core: Arc<Core>,
     policy: Arc<Policy>,
@@ -31,6 +36,8 @@ pub(crate) struct Waiter {
     member: Option<Member>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
     unwanted: Option<Seen>,
+    /// Whether a stored value is an answer, and not only the outcome of a flight.
+    takes_stored: bool,
     /// Whether a stale value is an answer; without a refresh behind it, it is not.
     takes_stale: bool,
     abandoned: u32,
@@ -77,6 +84,7 @@ impl Waiter {
             lane: Lane::Shared,
             member: None,
             unwanted: None,
+            takes_stored: true,
             takes_stale,
             abandoned: 0,
             retried: false,
@@ -137,9 +145,9 @@ impl Waiter {
         !std::mem::replace(&mut self.passed_over, true) || self.fall_back()
     }
 
-    /// This caller wants another outcome than the state with this mark.
-    pub(crate) fn wants_newer_than(&mut self, mark: Seen) {
-        self.unwanted = Some(mark);
+    /// This caller wants the outcome of a flight, and none that was there before.
+    pub(crate) fn wants_a_flight(&mut self) {
+        self.takes_stored = false;
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
@@ -148,7 +156,12 @@ impl Waiter {
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
     pub(crate) fn fall_back(&mut self) -> bool {
-        self.deadline = None;
+        self.deadline.take().is_some() | self.go_alone()
+    }
+
+    /// This caller runs the body, together with others of this process that have to. It still waits no
+    /// longer than it may. The answer is `false` when it has been there before.
+    fn go_alone(&mut self) -> bool {
         std::mem::replace(&mut self.lane, Lane::Solo) != Lane::Solo
     }
 
@@ -183,18 +196,19 @@ impl Waiter {
             return;
         }
         let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
-        if !stored {
+        if !stored || !self.takes_stored {
             // What a flight has left behind is for its followers; a newcomer need not look at it.
             self.start(member, |driver| driver.share(None));
             return;
         }
+        let asked_at = now();
         match self.core.coordinator.read(&self.key).await {
-            Ok(state) => self.found(member, state.as_ref()),
+            Ok(state) => self.found(member, state.as_ref(), asked_at),
             Err(fault) => self.found_nobody(member, fault),
         }
     }
 
-    fn found(&self, member: &mut Member, state: Option<&Bytes>) {
+    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
         let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
         let readable = state.filter(|_| self.unwanted != Some(mark));
         let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
@@ -205,7 +219,11 @@ impl Waiter {
             }
         });
         match envelope.and_then(|envelope| self.served(envelope, mark)) {
-            Some(verdict) => member.settle(Settlement::for_all(verdict)),
+            Some(verdict) => member.settle(Settlement {
+                verdict,
+                // It may have been invalidated before others joined who came while it was on its way.
+                for_arrivals_until: Some(asked_at),
+            }),
             None => self.start(member, |driver| driver.share(Some(mark))),
         }
     }
@@ -255,7 +273,7 @@ impl Waiter {
             }
             // Another caller read for this one, and it does not want that state.
             Verdict::Fresh(outcome) | Verdict::Stale { outcome, .. }
-                if Some(outcome.mark) == self.unwanted =>
+                if !self.takes_stored || Some(outcome.mark) == self.unwanted =>
             {
                 None
             }
@@ -269,7 +287,7 @@ impl Waiter {
                 namespace: namespace(),
             })),
             Verdict::StartAgain => None,
-            Verdict::GoAlone => (!self.fall_back()).then_some(Turn::Alone),
+            Verdict::GoAlone => (!self.go_alone()).then_some(Turn::Alone),
             Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
                 namespace: namespace(),
                 fault,

@@ -15,7 +15,7 @@ use crate::engine::reading::{Reading, life_of, read};
 use crate::flight::leader::Produced;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::Waiter;
-use crate::format::envelope::{Envelope, Seen, Status};
+use crate::format::envelope::{Envelope, Status};
 use crate::words::clock::now;
 use crate::words::error::Error;
 use crate::words::fault::Fault;
@@ -56,7 +56,7 @@ impl<R, S: Shape<R>> Form<R> for Shaped<S> {
 /// What an entry can do once, with the body it was made of.
 trait Work<'a, R> {
     fn call(self: Box<Self>, call: Call) -> Pending<'a, R>;
-    fn newer_than(self: Box<Self>, scene: Scene, mark: Seen) -> Pending<'a, R>;
+    fn flight(self: Box<Self>, scene: Scene) -> Pending<'a, R>;
     fn bypass(self: Box<Self>) -> Pending<'a, R>;
 }
 
@@ -76,9 +76,9 @@ where
         Box::pin(call.run(self.shape, self.body))
     }
 
-    fn newer_than(self: Box<Self>, scene: Scene, mark: Seen) -> Pending<'a, R> {
+    fn flight(self: Box<Self>, scene: Scene) -> Pending<'a, R> {
         let mut waiter = Waiter::new(&scene.core, &scene.policy, scene.key.clone(), false);
-        waiter.wants_newer_than(mark);
+        waiter.wants_a_flight();
         Box::pin(scene.detached_from(waiter, self.shape, self.body))
     }
 
@@ -113,16 +113,14 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     }
 
     /// The outcome of a flight that starts now, or of the one in progress: never the value stored
-    /// before. Others are served that one meanwhile. One round trip more than a call.
+    /// before. Others are served that one meanwhile.
     pub async fn refresh(self) -> R {
         match self.call.clone().locate().await {
             Located::Here(coalescer, scene) => {
                 if let Route::Bypass = route(&coalescer, &scene.policy, &scene.key) {
                     return self.work.bypass().await;
                 }
-                let state = scene.core.coordinator.read(&scene.key).await.ok().flatten();
-                let mark = Seen::of_state(state.as_deref());
-                self.work.newer_than(scene, mark).await
+                self.work.flight(scene).await
             }
             Located::Nowhere | Located::MissingHeader(..) => self.work.call(self.call).await,
         }

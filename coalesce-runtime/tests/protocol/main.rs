@@ -8,6 +8,7 @@ mod giving_up;
 mod invalidation;
 mod lossy;
 mod outcomes;
+mod retaking;
 mod retention;
 mod sharing;
 mod switch;

@@ -261,3 +261,26 @@ async fn a_value_at_the_ceiling_is_stored_and_one_above_is_not() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_oversized_value_reaches_the_only_follower_left_when_the_leading_caller_has_gone() {
+    let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
+    let call = || {
+        let (pod, ledger) = (fleet.pods[0].clone(), ledger.clone());
+        let policy = in_flight_only(30_000, 45_000).max_payload(1_000);
+        tokio::spawn(async move {
+            let call = pod.call("n").key(1).policy(policy);
+            call.run(move || async move {
+                ledger.run(100 * MS).await;
+                "x".repeat(5_000)
+            })
+            .await
+        })
+    };
+    let leader = call();
+    tokio::time::sleep(10 * MS).await;
+    let follower = call();
+    tokio::time::sleep(10 * MS).await;
+    leader.abort();
+    assert_eq!((follower.await.unwrap().len(), ledger.runs()), (5_000, 1));
+}

@@ -9,14 +9,18 @@
     reason = "a test fails by panicking, and so does what it is built with"
 )]
 
+mod checker;
 mod ledger;
 mod monitor;
 mod pod;
+mod proxy;
 mod resp;
 mod server;
 
+pub use checker::{Expectation, Findings, check};
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
 pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, fleet};
+pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;

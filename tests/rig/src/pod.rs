@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +71,10 @@ pub struct Burst {
     pub callers: usize,
     /// How often each calls, back to back.
     pub rounds: usize,
+    /// For how long each calls, back to back, instead; in milliseconds.
+    pub lasts_ms: Option<u64>,
+    /// How many bytes more than usual the value has.
+    pub filler: usize,
     /// How long after one another callers start, in milliseconds.
     pub gap_ms: u64,
     /// When the first caller starts, in milliseconds.
@@ -90,6 +96,8 @@ impl Burst {
             keys,
             callers,
             rounds: 1,
+            lasts_ms: None,
+            filler: 0,
             gap_ms: 0,
             delay_ms: 0,
             body_ms: 100,
@@ -161,7 +169,10 @@ pub enum Order {
     /// Say how you are.
     State,
     /// Shut down in an orderly way.
-    ShutDown,
+    ShutDown {
+        /// How long flights in progress may go on, in milliseconds.
+        grace_ms: u64,
+    },
 }
 
 /// A running pod. Dropping it kills the process.
@@ -169,22 +180,37 @@ pub enum Order {
 pub struct Pod {
     child: Child,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    output: Receiver<String>,
 }
 
+/// The longest that a pod may take to say something. A call that hangs ends a test by this.
+const PATIENCE: Duration = Duration::from_secs(90);
+
 impl Pod {
-    /// Starts the pod `program` and waits until it is connected.
+    /// Starts the pod `program` and waits until it is connected, or has given up on that for now.
     pub fn start(program: &str, url: &str, ledger: &Ledger, environment: &[(&str, &str)]) -> Self {
+        Self::start_with_log(program, url, ledger, environment, Stdio::inherit())
+    }
+
+    /// The same, and what it logs goes to `log`.
+    pub fn start_with_log(
+        program: &str,
+        url: &str,
+        ledger: &Ledger,
+        environment: &[(&str, &str)],
+        log: Stdio,
+    ) -> Self {
         let mut child = Command::new(program)
             .arg(url)
             .arg(ledger.path())
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("a pod");
         let input = child.stdin.take().expect("its input");
-        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let output = lines_of(child.stdout.take().expect("its output"));
         let mut pod = Self {
             child,
             input,
@@ -226,8 +252,26 @@ impl Pod {
 
     /// Ends the pod in an orderly way.
     pub fn shut_down(mut self) {
-        self.order(&Order::ShutDown);
+        self.begin_shut_down(Duration::from_secs(5));
         assert_eq!(self.line(), "bye");
+    }
+
+    /// Tells the pod to end in an orderly way: it says "bye" behind the answers it owes, or before them.
+    pub fn begin_shut_down(&mut self, grace: Duration) {
+        let grace_ms = u64::try_from(grace.as_millis()).expect("a short grace");
+        self.order(&Order::ShutDown { grace_ms });
+    }
+
+    /// The answers that the pod owes, and when it said "bye", in whichever order they come.
+    pub fn answers_and_bye(&mut self) -> (Vec<Answer>, Instant) {
+        let first = self.line();
+        if first == "bye" {
+            let bye = Instant::now();
+            return (self.answers(), bye);
+        }
+        assert_eq!(self.line(), "bye");
+        let answers = serde_json::from_str(&first).expect("answers");
+        (answers, Instant::now())
     }
 
     /// Its process id, which also starts the names of its runs.
@@ -252,10 +296,24 @@ impl Pod {
     }
 
     fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("a line of the pod");
-        line.trim_end().to_owned()
+        self.output
+            .recv_timeout(PATIENCE)
+            .expect("a line of the pod, in time")
     }
+}
+
+/// The lines that come from a pod, read as they come: who waits for one can lose patience.
+fn lines_of(output: ChildStdout) -> Receiver<String> {
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 impl Drop for Pod {

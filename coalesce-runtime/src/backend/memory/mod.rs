@@ -230,3 +230,65 @@ impl fmt::Debug for MemoryCoordinator {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::envelope::{Envelope, Status};
+
+    fn key() -> Key {
+        Key::new("shop::login", &[&"secret-name"])
+    }
+
+    fn put() -> ReplaceAsk {
+        let payload = Bytes::from_static(b"secret-value");
+        let token = Token::from_bytes([1; 16]);
+        ReplaceAsk {
+            envelope: Envelope::new(Status::Done, 1, token, Duration::ZERO, payload),
+            life: Duration::from_secs(60),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_clone_shares_the_store_and_a_new_coordinator_does_not() {
+        let one = MemoryCoordinator::new();
+        one.replace(&key(), &put()).await.unwrap();
+        assert!(one.clone().read(&key()).await.unwrap().is_some());
+        let other = MemoryCoordinator::new();
+        assert!(other.read(&key()).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn the_debug_form_shows_neither_keys_nor_outcomes() {
+        let coordinator = MemoryCoordinator::new();
+        coordinator.replace(&key(), &put()).await.unwrap();
+        let shown = format!("{coordinator:?}");
+        assert!(shown.contains("cells: 1"), "{shown}");
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn a_listener_does_not_keep_the_store_alive() {
+        let coordinator = MemoryCoordinator::new();
+        let store = Arc::downgrade(&coordinator.shared);
+        let ear = coordinator.listen(&key()).await.unwrap();
+        drop(coordinator);
+        assert!(store.upgrade().is_none());
+        drop(ear);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_end_in_paused_time() {
+        let coordinator = MemoryCoordinator::new();
+        let ask = |token| BeginAsk {
+            token: Token::from_bytes([token; 16]),
+            lease: Duration::from_secs(3),
+            seen: None,
+            following: None,
+        };
+        coordinator.begin(&key(), &ask(1)).await.unwrap();
+        tokio::time::advance(Duration::from_secs(3)).await;
+        let answer = coordinator.begin(&key(), &ask(2)).await.unwrap();
+        assert!(matches!(answer, BeginAnswer::Lead { .. }), "{answer:?}");
+    }
+}

@@ -8,7 +8,8 @@ use coalesce_runtime::coordination::{
 };
 
 use crate::asks::{
-    SHORT, begin, done, failed, followed, invalidation, is_lead, lead, lead_for, leave_value, ms,
+    SHORT, begin, begin_below, done, failed, followed, invalidation, is_lead, lead, lead_for,
+    leave_value, ms,
 };
 use crate::world::World;
 
@@ -35,11 +36,11 @@ fn pause_left(w: &World, state: &Envelope) -> Duration {
 /// A failed refresh never removes a good value.
 pub(crate) async fn c061_a_failed_refresh_spares_the_value(w: &World) {
     let key = w.key("k");
-    let value = leave_value(&w.here, &key, b"value").await;
+    leave_value(&w.here, &key, b"value").await;
     let before = w.there.state(&key).await;
     assert_eq!(failed_refresh(w, &key).await, FinishAnswer::Spared);
     let after = w.there.state(&key).await;
-    assert_eq!((after.status, after.token), (Status::Done, value));
+    assert_eq!(after.status, Status::Done);
     assert_eq!(
         (after.payload, after.computed_at, after.ran_for),
         (before.payload, before.computed_at, before.ran_for)
@@ -105,10 +106,11 @@ pub(crate) async fn c065_a_spared_value_keeps_its_life(w: &World) {
 /// A failed refresh frees the lock.
 pub(crate) async fn c066_a_failed_refresh_frees_the_lock(w: &World) {
     let key = w.key("k");
-    let value = leave_value(&w.here, &key, b"value").await;
+    leave_value(&w.here, &key, b"value").await;
     failed_refresh(w, &key).await;
+    let seen = Seen::from(w.there.state(&key).await.token);
     let answer = w.there.begin(&key, begin(Token::random())).await;
-    assert_eq!(answer, BeginAnswer::Lead { seen: value.into() });
+    assert_eq!(answer, BeginAnswer::Lead { seen });
 }
 
 /// Those who joined a refresh that fails get its error, though it is not stored.
@@ -177,6 +179,34 @@ pub(crate) async fn c072_a_late_failure_notes_no_pause(w: &World) {
     };
     assert_eq!(w.here.finish(&key, late).await, FinishAnswer::Lost);
     assert_eq!(w.there.state(&key).await.failed_refreshes, 0);
+}
+
+/// A failed refresh that is told twice has failed once.
+pub(crate) async fn c130_a_failed_refresh_told_again_is_noted_once(w: &World) {
+    let key = w.key("k");
+    let value = leave_value(&w.here, &key, b"value").await;
+    let token = lead(&w.here, &key).await;
+    let ask = FinishAsk {
+        seen: Seen::from(value),
+        may_retake: true,
+        ..sparing(failed(token, b"error"))
+    };
+    for _ in 0..2 {
+        assert_eq!(w.here.finish(&key, ask.clone()).await, FinishAnswer::Spared);
+        assert_eq!(w.there.state(&key).await.failed_refreshes, 1);
+    }
+}
+
+/// Whoever looked before a refresh failed, and would refresh the value behind that, does not.
+pub(crate) async fn c131_a_value_seen_before_its_refresh_failed_is_not_refreshed(w: &World) {
+    let key = w.key("k");
+    let value = leave_value(&w.here, &key, b"value").await;
+    failed_refresh(w, &key).await;
+    let answer = w
+        .there
+        .begin(&key, begin_below(Token::random(), value))
+        .await;
+    assert!(matches!(answer, BeginAnswer::State(_)), "{answer:?}");
 }
 
 /// A flight that ends without an outcome frees the key and says so, by name.

@@ -98,6 +98,8 @@ macro_rules! run_all_on {
                 c075_an_abandon_after_the_lease_is_a_no_op
                 c076_an_abandon_asked_again_is_a_no_op
                 c077_an_abandoned_flight_leaves_the_state_as_it_is
+                c130_a_failed_refresh_told_again_is_noted_once
+                c131_a_value_seen_before_its_refresh_failed_is_not_refreshed
             }
             replacing {
                 c078_an_invalidation_removes_the_value

@@ -11,7 +11,8 @@
 local nonce, channel, token, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local ended_ago, life, mark, may_retake, first_pause = ARGV[5], ARGV[6], ARGV[7], ARGV[8] == '1', ARGV[9]
 
--- Notes in a stored value that another refresh of it failed. SETRANGE keeps its expiry.
+-- Notes in a stored value that another refresh of it failed, and which: whoever has seen it as it was before, and
+-- would refresh that, learns that somebody has tried. SETRANGE keeps its expiry.
 local function note_failed_refresh(head)
   if redis.call('STRLEN', KEYS[2]) < 68 then
     return
@@ -20,6 +21,7 @@ local function note_failed_refresh(head)
   local first = tonumber(first_pause)
   local pause = math.min(first * 2 ^ math.min(failed, 16), math.max(60000000, first))
   redis.call('SETRANGE', KEYS[2], 6, string.char(math.min(failed + 1, 255)))
+  redis.call('SETRANGE', KEYS[2], 24, mark_of(envelope))
   redis.call('SETRANGE', KEYS[2], 56, eight(now + pause))
 end
 
@@ -35,8 +37,9 @@ local function computed_at()
 end
 
 local head = head_of(KEYS[2])
+local spares = first_pause ~= '' and status_of(envelope) == 'F' and status_of(head) == 'D'
 if mark_of(head) == mark_of(envelope) then
-  return { nonce, 'stored', now }
+  return { nonce, spares and 'spared' or 'stored', now }
 end
 local holder, fenced = holder_of(KEYS[1])
 local retakes = not holder and may_retake and mark_of(head) == mark
@@ -50,7 +53,7 @@ if fenced then
   tell(channel, outcome, fenced)
   return { nonce, 'fenced', fenced, now }
 end
-if first_pause ~= '' and status_of(envelope) == 'F' and status_of(head) == 'D' then
+if spares then
   note_failed_refresh(head)
   tell(channel, outcome)
   return { nonce, 'spared', now }

@@ -63,6 +63,7 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
                 span: Duration::ZERO,
                 fails: Fails::Never,
                 caller: String::new(),
+                filler: 0,
             };
             fresh_entry(key, task)
                 .invalidate()
@@ -79,8 +80,8 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
             Some("switched".to_owned())
         }
         Order::State => Some(serde_json::to_string(&state_of(coalescer)).expect("a state")),
-        Order::ShutDown => {
-            coalescer.shutdown(Duration::from_secs(5)).await;
+        Order::ShutDown { grace_ms } => {
+            coalescer.shutdown(Duration::from_millis(grace_ms)).await;
             Some("bye".to_owned())
         }
     }
@@ -130,10 +131,13 @@ async fn caller(burst: &Burst, number: usize) -> Vec<Answer> {
     let task = Task {
         span: Duration::from_millis(burst.body_ms),
         fails: burst.fails,
+        filler: burst.filler,
         caller: format!("{}.{number}", std::process::id()),
     };
     let mut answers = Vec::new();
-    for _ in 0..burst.rounds {
+    let end = burst.lasts_ms.map(|lasts| now_micros() + lasts * 1_000);
+    let goes_on = |round| end.map_or(round < burst.rounds, |end| now_micros() < end);
+    while goes_on(answers.len()) {
         let arrived = now_micros();
         let answer = call_as_a_client(burst, key.clone(), task.clone()).await;
         let answered = now_micros();

@@ -40,6 +40,8 @@ pub struct Task {
     pub span: Duration,
     pub fails: Fails,
     pub caller: String,
+    /// How many bytes more than usual the value has.
+    pub filler: usize,
 }
 
 #[coalesce(key = key, skip(task))]
@@ -181,7 +183,7 @@ async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
     Ok(Made {
         key,
         run,
-        filler: "x".repeat(filler),
+        filler: "x".repeat(filler + task.filler),
         ended: now_micros(),
         caller: task.caller,
     })

@@ -1,0 +1,16 @@
+//! Nothing breaks it: each fault of `FAULTS.md`, done to real processes while they call, and every answer checked.
+
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it has done"
+)]
+
+mod network;
+mod outage;
+mod pods;
+mod pubsub;
+mod refusals;
+mod scene;
+mod states;
+mod table;

@@ -1,0 +1,206 @@
+//! The way to Redis is slow, stalls, breaks, or loses what it carries.
+
+use coalesce_rig::{Burst, Cut, Mode, Site, Way, holds};
+
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, load, meanwhile};
+
+/// Row 31. A run is shared as long as a question and its answer fit into the deadline.
+#[test]
+fn a_slow_way_to_redis_costs_time_and_no_second_run() {
+    let mut scene = Scene::behind_proxy(4);
+    for way in [5, 50, 200] {
+        let half = Mode::Delay {
+            by: MS * way * 9 / 20,
+            jitter: MS * way / 20,
+        };
+        let in_time = way <= 50;
+        if !in_time {
+            // On a busy machine some answers will be late.
+            scene.trouble();
+        }
+        scene.proxy().set(half);
+        for _ in 0..7 {
+            let runs = scene.runs_of_a_burst(Site::InFlight);
+            assert!((1..=if in_time { 1 } else { 4 }).contains(&runs), "{runs}");
+            scene.faults(1);
+        }
+        scene.burst(&load(500 * MS));
+    }
+    scene.proxy().set(Mode::Pass);
+    scene.recovers();
+    scene.ends_well(BESIDE_BODIES);
+}
+
+fn is_begin(bytes: &[u8]) -> bool {
+    holds(bytes, b"EVALSHA") && holds(bytes, b":lock:{") && !holds(bytes, b":notify:{")
+}
+
+fn is_finish(bytes: &[u8]) -> bool {
+    holds(bytes, b"EVALSHA") && holds(bytes, b":notify:{")
+}
+
+fn is_read(bytes: &[u8]) -> bool {
+    holds(bytes, b"GET\r\n") && holds(bytes, b":state:{")
+}
+
+/// Row 16.
+#[test]
+fn nobody_waits_out_a_lease_when_an_answer_is_lost() {
+    let mut scene = Scene::behind_proxy(4);
+    for (to, cuts) in [
+        (is_begin as fn(&[u8]) -> bool, true),
+        (is_begin, false),
+        (is_finish, true),
+        (is_finish, false),
+        (is_read, true),
+        (is_read, false),
+    ] {
+        for _ in 0..10 {
+            scene.trouble();
+            scene.proxy().lose_replies(1, to, cuts);
+            let runs = scene.runs_of_a_burst(Site::Fresh);
+            assert!((1..=4).contains(&runs), "{runs} runs");
+            assert_eq!(scene.proxy().replies_to_lose(), 0);
+        }
+        scene.recovers();
+    }
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 15. The client matches replies to requests by their order: after a lost one all are another's.
+#[test]
+fn shifted_replies_are_nobodys_values() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.begin(&Burst {
+        keys: (0..12).map(|key| format!("k{key}")).collect(),
+        ..Burst::of(Site::InFlight, 12)
+    });
+    scene.collect();
+    scene.begin(&Burst {
+        keys: (0..12).map(|key| format!("k{key}")).collect(),
+        callers: 12,
+        ..load(6_000 * MS)
+    });
+    scene.trouble();
+    for round in 0..20 {
+        let to = [is_begin as fn(&[u8]) -> bool, is_finish][round % 2];
+        scene.proxy().lose_replies(4, to, false);
+        meanwhile(250 * MS);
+    }
+    scene.collect();
+    scene.recovers();
+    scene.ends_well(LEASE + BESIDE_BODIES);
+}
+
+/// Row 15, by a way that swallows everything for a moment.
+#[test]
+fn a_way_that_loses_bytes_for_a_moment_loses_answers_and_mixes_none() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.begin(&load(6_000 * MS));
+    scene.trouble();
+    for round in 0..20 {
+        let lost = [Way::Down, Way::Up, Way::Both][round % 3];
+        scene.proxy().set(Mode::Swallow(lost));
+        meanwhile(20 * MS);
+        scene.proxy().set(Mode::Pass);
+        meanwhile(250 * MS);
+    }
+    scene.collect();
+    scene.recovers();
+    scene.ends_well(LEASE + BESIDE_BODIES);
+}
+
+/// Row 32.
+#[test]
+fn connections_that_break_in_any_way_are_made_again() {
+    let mut scene = Scene::behind_proxy(4);
+    for how in [Cut::Reset, Cut::Close, Cut::HalfClose] {
+        scene.begin(&load(2_200 * MS));
+        scene.trouble();
+        for _ in 0..20 {
+            scene.proxy().cut(how);
+            meanwhile(100 * MS);
+        }
+        scene.collect();
+        scene.recovers();
+    }
+    scene.ends_well(LEASE + BESIDE_BODIES);
+}
+
+/// Row 32.
+#[test]
+fn replies_that_are_cut_or_corrupted_end_a_connection_and_no_call() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.begin(&load(5_000 * MS));
+    scene.trouble();
+    for round in 0..20 {
+        scene.proxy().cut_after(1 + 37 * round);
+        meanwhile(100 * MS);
+    }
+    for _ in 0..20 {
+        scene.proxy().set(Mode::Corrupt);
+        meanwhile(10 * MS);
+        scene.proxy().set(Mode::Pass);
+        meanwhile(100 * MS);
+    }
+    scene.collect();
+    scene.recovers();
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Rows 32 and 33: a way that carries nothing for a while, loses nothing, and is there again.
+#[test]
+fn a_stalled_way_delays_nobody() {
+    let mut scene = Scene::behind_proxy(4);
+    for (stalled, times) in [(100 * MS, 20), (1_500 * MS, 2), (4_000 * MS, 1)] {
+        scene.begin(&load(times * (stalled + 100 * MS)));
+        scene.trouble();
+        for _ in 0..times {
+            scene.proxy().set(Mode::Stall);
+            meanwhile(stalled);
+            scene.proxy().set(Mode::Pass);
+            meanwhile(50 * MS);
+        }
+        scene.faults(times.into());
+        scene.collect();
+        scene.recovers();
+    }
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 32.
+#[test]
+fn a_way_that_turns_everybody_away_or_is_narrow_delays_nobody() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.begin(&load(2_500 * MS));
+    scene.trouble();
+    scene.proxy().set(Mode::CloseAtOnce);
+    scene.proxy().cut(Cut::Close);
+    meanwhile(2_000 * MS);
+    scene.proxy().set(Mode::Pass);
+    scene.collect();
+    scene.recovers();
+    scene.begin(&load(2_000 * MS));
+    scene.trouble();
+    scene.proxy().set(Mode::Throttle(20_000));
+    scene.faults(1);
+    scene.collect();
+    scene.proxy().set(Mode::Pass);
+    scene.recovers();
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 32: connections that stay open and carry nothing, while new ones are fine.
+#[test]
+fn connections_that_became_black_holes_are_replaced() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.begin(&load(10_000 * MS));
+    scene.trouble();
+    for _ in 0..6 {
+        scene.proxy().swallow_present();
+        meanwhile(1_500 * MS);
+    }
+    scene.collect();
+    scene.recovers();
+    scene.ends_well(BESIDE_BODIES);
+}

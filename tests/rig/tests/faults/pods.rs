@@ -1,0 +1,179 @@
+//! What happens to the pods themselves: they come and go, are slow, are switched, make what is too much.
+
+use std::time::{Duration, Instant};
+
+use coalesce_rig::{Burst, Site, now_micros};
+
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, meanwhile};
+
+/// Row 44.
+#[test]
+fn a_fleet_that_grows_and_shrinks_under_load_doubles_nothing_but_what_died() {
+    let mut scene = Scene::new(1);
+    let end = now_micros() + 8_000_000;
+    let rest = |lasts: Duration| Burst {
+        body_ms: 50,
+        ..load(lasts)
+    };
+    scene.begin(&rest(8_000 * MS));
+    for _ in 1..12 {
+        scene.add_pod();
+        let left = Duration::from_micros(end.saturating_sub(now_micros()));
+        scene.begin_last(&rest(left));
+    }
+    meanwhile(1_000 * MS);
+    while scene.pods.len() > 3 {
+        let mut pod = scene.pods.remove(scene.pods.len() / 2);
+        let pid = pod.pid();
+        pod.kill();
+        scene.killed.push((pid, now_micros()));
+        scene.faults(1);
+        meanwhile(200 * MS);
+    }
+    scene.collect();
+    assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    // A leader that was killed is missed when its lease ends: the one that led, and perhaps the one that took over.
+    scene.ends_well(2 * LEASE + BESIDE_BODIES);
+}
+
+/// Row 42: a process that gets half of the time, in pieces.
+#[test]
+fn a_pod_that_hardly_runs_is_slow_by_itself_and_doubles_nothing() {
+    let mut scene = Scene::new(4);
+    scene.begin(&load(4_500 * MS));
+    for _ in 0..40 {
+        scene.pods[0].signal("STOP");
+        meanwhile(50 * MS);
+        scene.pods[0].signal("CONT");
+        meanwhile(50 * MS);
+    }
+    scene.faults(40);
+    scene.collect();
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 45.
+#[test]
+fn a_value_of_any_size_is_returned_and_one_above_the_limit_is_each_processes_own() {
+    let mut scene = Scene::new(4);
+    // The limit is a mebibyte, and there are some bytes around a value.
+    let sizes = [(0, 1), ((1 << 20) - 1_000, 1), (1 << 20, 4), (8 << 20, 4)];
+    scene.trouble();
+    for (filler, expected) in sizes {
+        for _ in 0..3 {
+            let key = scene.new_key();
+            scene.burst(&Burst {
+                keys: vec![key.clone()],
+                filler,
+                ..Burst::of(Site::InFlight, 3)
+            });
+            assert_eq!(scene.runs_of(&key), expected, "{filler} bytes");
+            scene.faults(1);
+        }
+    }
+    let states = scene.server.command(&["KEYS", "*:state:*"]).list();
+    for state in states {
+        let length = scene.server.command(&["STRLEN", &state.text()]).number();
+        assert!(length <= (1 << 20) + 100, "{length} bytes are stored");
+    }
+    scene.recovers();
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 48.
+#[test]
+fn a_kill_switch_that_flips_all_the_time_leaves_nobody_waiting() {
+    let mut scene = Scene::new(4);
+    scene.switched = true;
+    scene.begin(&load(6_000 * MS));
+    for flip in 0..35 {
+        // By another pod each time. It says "switched" long before it has its answers.
+        scene.pods[flip % 4].switch(flip % 2 == 1);
+        meanwhile(100 * MS);
+    }
+    scene.faults(35);
+    scene.collect();
+    for pod in &mut scene.pods {
+        let bypassed = pod.state().bypassed;
+        assert!(bypassed > 100, "{bypassed} calls went past");
+    }
+    scene.server.command(&["DEL", "rig:switch"]);
+    scene.trouble();
+    scene.recovers();
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 49.
+#[test]
+fn a_kill_switch_that_cannot_be_read_stays_where_it_was() {
+    let mut scene = Scene::new(4);
+    let plants: [&[&str]; 3] = [
+        &["LPUSH", "rig:switch", "off"],
+        &["HSET", "rig:switch", "~all", "garbage"],
+        &["SET", "rig:switch", "off"],
+    ];
+    for plant in plants {
+        scene.server.command(plant);
+        scene.faults(1);
+        // Every process reads it each second.
+        meanwhile(1_200 * MS);
+        assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1, "{plant:?}");
+        scene.server.command(&["DEL", "rig:switch"]);
+    }
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 51: within the grace, a shutdown waits for what is going on.
+#[test]
+fn a_pod_that_is_told_to_end_answers_its_callers_first_and_leaves_no_lease() {
+    let mut scene = Scene::new(3);
+    let key = scene.new_key();
+    scene.begin(&Burst {
+        keys: vec![key.clone()],
+        body_ms: 800,
+        ..Burst::of(Site::InFlight, 5)
+    });
+    eventually("the body runs", || scene.runs_of(&key) == 1);
+    for pod in &mut scene.pods {
+        pod.begin_shut_down(Duration::from_secs(5));
+    }
+    for mut pod in std::mem::take(&mut scene.pods) {
+        let (answers, _) = pod.answers_and_bye();
+        assert_eq!(answers.len(), 5);
+        scene.answers.extend(answers);
+    }
+    scene.faults(3);
+    assert_eq!(scene.runs_of(&key), 1);
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 51: behind the grace, the key is handed over at once and not when the lease ends.
+#[test]
+fn a_pod_that_ends_before_its_flight_hands_the_key_over() {
+    for _ in 0..3 {
+        let mut scene = Scene::new(3);
+        let key = scene.new_key();
+        scene.begin(&Burst {
+            keys: vec![key.clone()],
+            body_ms: 1_000,
+            ..Burst::of(Site::InFlight, 5)
+        });
+        eventually("the body runs", || scene.runs_of(&key) == 1);
+        let run = scene.ledger.runs()[0].name.clone();
+        let leads = |pid: u32| run.starts_with(&format!("{pid}."));
+        let leader = scene.pods.iter().position(|pod| leads(pod.pid()));
+        let mut leader = scene.pods.remove(leader.expect("a pod that leads"));
+        let told = Instant::now();
+        // From now on its run is nobody's but its own caller's.
+        scene.killed.push((leader.pid(), now_micros()));
+        leader.begin_shut_down(100 * MS);
+        scene.faults(1);
+        eventually("another leads", || scene.runs_of(&key) == 2);
+        let waited = told.elapsed();
+        assert!(waited < 100 * MS + 5 * 250 * MS, "{waited:?}");
+        drop(leader);
+        scene.collect();
+        assert_eq!(scene.runs_of(&key), 2);
+        scene.ends_well(BESIDE_BODIES);
+    }
+}

@@ -1,0 +1,135 @@
+//! Notifications are refused, lost, cut off or late: polls find what they would have told.
+
+use coalesce_rig::{Burst, Ledger, Mode, Pod, RedisServer, Site, now_micros};
+
+use crate::scene::{BESIDE_BODIES, MS, POD, Scene, eventually, load, meanwhile};
+
+fn listened(scene: &Scene) -> usize {
+    let asked = ["PUBSUB", "CHANNELS", "*:notify:{*"];
+    scene.server.command(&asked).list().len()
+}
+
+/// Twenty new keys, each with one run in the fleet.
+fn assert_shared(scene: &mut Scene) {
+    for _ in 0..20 {
+        assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+        scene.faults(1);
+    }
+}
+
+/// Row 13.
+#[test]
+fn a_refused_subscription_costs_polls_and_mixes_nothing() {
+    let (server, ledger) = (RedisServer::start(), Ledger::default());
+    let user = ["ACL", "SETUSER", "deaf", "on", ">pw"];
+    let rule = ["~*", "resetchannels", "+@all"];
+    server.command(&[&user[..], &rule].concat());
+    let url = server.url().replace("redis://", "redis://deaf:pw@");
+    let pods = (0..4)
+        .map(|_| Pod::start(POD, &url, &ledger, &[]))
+        .collect();
+    let mut scene = Scene::of(server, None, ledger, pods);
+    assert_shared(&mut scene);
+    scene.burst(&load(1_000 * MS));
+    assert_eq!(listened(&scene), 0);
+    scene
+        .server
+        .command(&["ACL", "SETUSER", "deaf", "allchannels"]);
+    eventually("they listen again", || {
+        assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+        listened(&scene) > 0
+    });
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 17. No run is doubled by it: only a wait is longer.
+#[test]
+fn subscriptions_cut_again_and_again_cost_polls_and_no_second_run() {
+    let mut scene = Scene::new(4);
+    scene.begin(&load(5_200 * MS));
+    for _ in 0..25 {
+        let killed = scene.server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+        scene.faults(u64::try_from(killed.number()).expect("a count"));
+        meanwhile(200 * MS);
+    }
+    scene.collect();
+    assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    assert!(listened(&scene) > 0, "nobody listens any more");
+    let clients = scene.server.command(&["CLIENT", "LIST"]).text();
+    // Three of each pod, and the one that asks.
+    assert_eq!(clients.lines().count(), 4 * 3 + 1, "{clients}");
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 18.
+#[test]
+fn followers_of_a_fleet_that_hears_nothing_are_a_poll_late_at_most() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.proxy().set(Mode::SwallowMessages);
+    for round in 0..20 {
+        let key = scene.new_key();
+        scene.burst(&Burst {
+            keys: vec![key.clone()],
+            body_ms: 10 * round,
+            ..Burst::of(Site::InFlight, 3)
+        });
+        assert_eq!(scene.runs_of(&key), 1);
+    }
+    assert!(scene.proxy().faults() > 0, "no message was lost");
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 19.
+#[test]
+fn a_server_that_refuses_to_publish_stores_all_the_same() {
+    let mut scene = Scene::new(4);
+    scene
+        .server
+        .command(&["ACL", "SETUSER", "default", "-publish"]);
+    assert_shared(&mut scene);
+    scene.retains = true;
+    assert_eq!(scene.runs_of_a_burst(Site::Fresh), 1);
+    scene
+        .server
+        .command(&["ACL", "SETUSER", "default", "+publish"]);
+    assert_shared(&mut scene);
+    scene.ends_well(BESIDE_BODIES);
+}
+
+/// Row 20: the server gives up subscribers that do not take what it has for them.
+#[test]
+fn subscribers_that_are_too_slow_for_the_server_are_back_before_long() {
+    let server = RedisServer::start_with(&["--client-output-buffer-limit", "pubsub 256kb 128kb 1"]);
+    let (ledger, proxy) = (
+        Ledger::default(),
+        coalesce_rig::Proxy::before(server.port()),
+    );
+    let pods = (0..4)
+        .map(|_| Pod::start(POD, &proxy.url(), &ledger, &[]))
+        .collect();
+    let mut scene = Scene::of(server, Some(proxy), ledger, pods);
+    scene.begin(&load(5_000 * MS));
+    eventually("they listen", || listened(&scene) == 3);
+    scene.trouble();
+    let channels = ["PUBSUB", "CHANNELS", "*:notify:{*"];
+    let channel = scene.server.command(&channels).list()[0].text();
+    let flood = "x".repeat(1 << 20);
+    for _ in 0..5 {
+        // What the proxy does not take fills the server's buffers.
+        scene.proxy().set(Mode::Stall);
+        for _ in 0..8 {
+            scene.server.command(&["PUBLISH", &channel, &flood]);
+            scene.faults(1);
+        }
+        meanwhile(200 * MS);
+        scene.proxy().set(Mode::Pass);
+        meanwhile(500 * MS);
+    }
+    scene.collect();
+    scene.recovers();
+    let before = now_micros();
+    assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    let took = now_micros() - before;
+    assert!(took < 50_000 + 5 * 250_000, "{took} µs");
+    scene.ends_well(BESIDE_BODIES);
+}

@@ -1,0 +1,227 @@
+//! The scene of a fault: a server, perhaps a proxy before it, pods that call, and what is to be expected of them.
+
+use std::ops::RangeInclusive;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use coalesce_rig::{
+    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, check, fleet, now_micros,
+};
+
+pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
+
+pub(crate) const MS: Duration = Duration::from_millis(1);
+
+/// What every call may take beside bodies: two deadlines of 250 ms, and five times that for a busy machine.
+pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(500 + 5 * 250);
+
+/// A lock whose holder cannot say its last word, because faults come one upon another, ends with its lease.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+
+pub(crate) struct Scene {
+    pub(crate) server: RedisServer,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) ledger: Ledger,
+    pub(crate) pods: Vec<Pod>,
+    pub(crate) answers: Vec<Answer>,
+    /// Whether the values of its calls are kept for longer than it takes.
+    pub(crate) retains: bool,
+    pub(crate) switched: bool,
+    pub(crate) killed: Vec<(u32, u64)>,
+    trouble: Vec<RangeInclusive<u64>>,
+    trouble_since: Option<u64>,
+    /// The longest body so far.
+    body: Duration,
+    bursts: usize,
+    faults: u64,
+}
+
+impl Scene {
+    pub(crate) fn new(pods: usize) -> Self {
+        Self::on(RedisServer::start(), pods)
+    }
+
+    pub(crate) fn on(server: RedisServer, pods: usize) -> Self {
+        let ledger = Ledger::default();
+        let pods = fleet(POD, pods, &server, &ledger);
+        Self::of(server, None, ledger, pods)
+    }
+
+    /// Pods that reach their server by way of a proxy.
+    pub(crate) fn behind_proxy(pods: usize) -> Self {
+        let (server, ledger) = (RedisServer::start(), Ledger::default());
+        let proxy = Proxy::before(server.port());
+        let pods = (0..pods)
+            .map(|_| Pod::start(POD, &proxy.url(), &ledger, &[]))
+            .collect();
+        Self::of(server, Some(proxy), ledger, pods)
+    }
+
+    pub(crate) fn of(
+        server: RedisServer,
+        proxy: Option<Proxy>,
+        ledger: Ledger,
+        pods: Vec<Pod>,
+    ) -> Self {
+        Self {
+            server,
+            proxy,
+            ledger,
+            pods,
+            answers: Vec::new(),
+            retains: false,
+            switched: false,
+            killed: Vec::new(),
+            trouble: Vec::new(),
+            trouble_since: None,
+            body: Duration::ZERO,
+            bursts: 0,
+            faults: 0,
+        }
+    }
+
+    /// One more pod.
+    pub(crate) fn add_pod(&mut self) {
+        let pod = Pod::start(POD, &self.server.url(), &self.ledger, &[]);
+        self.pods.push(pod);
+    }
+
+    pub(crate) fn proxy(&self) -> &Proxy {
+        self.proxy.as_ref().expect("a scene behind a proxy")
+    }
+
+    /// All pods begin this.
+    pub(crate) fn begin(&mut self, burst: &Burst) {
+        self.body = self.body.max(Duration::from_millis(burst.body_ms));
+        for pod in &mut self.pods {
+            pod.begin(burst);
+        }
+    }
+
+    /// The pod that was added last begins this.
+    pub(crate) fn begin_last(&mut self, burst: &Burst) {
+        self.body = self.body.max(Duration::from_millis(burst.body_ms));
+        self.pods.last_mut().expect("a pod").begin(burst);
+    }
+
+    /// Waits for the answers to what was begun last.
+    pub(crate) fn collect(&mut self) -> &[Answer] {
+        let from = self.answers.len();
+        for pod in &mut self.pods {
+            self.answers.extend(pod.answers());
+        }
+        &self.answers[from..]
+    }
+
+    pub(crate) fn burst(&mut self, burst: &Burst) -> &[Answer] {
+        self.begin(burst);
+        self.collect()
+    }
+
+    /// A key that nobody has asked for yet.
+    pub(crate) fn new_key(&mut self) -> String {
+        self.bursts += 1;
+        format!("key {}", self.bursts)
+    }
+
+    /// Three callers in each pod call a new key at once: how many runs that takes.
+    pub(crate) fn runs_of_a_burst(&mut self, site: Site) -> usize {
+        let key = self.new_key();
+        let burst = Burst {
+            keys: vec![key.clone()],
+            body_ms: 50,
+            ..Burst::of(site, 3)
+        };
+        self.burst(&burst);
+        self.runs_of(&key)
+    }
+
+    pub(crate) fn runs_of(&self, key: &str) -> usize {
+        let runs = self.ledger.runs();
+        runs.iter().filter(|run| run.key == key).count()
+    }
+
+    /// From now on Redis cannot be counted upon, until the scene has [recovered](Self::recovers).
+    pub(crate) fn trouble(&mut self) {
+        self.trouble_since.get_or_insert_with(now_micros);
+    }
+
+    /// So many faults were done.
+    pub(crate) fn faults(&mut self, count: u64) {
+        self.faults += count;
+    }
+
+    /// Everything is healed: before long, the pods share each run again.
+    pub(crate) fn recovers(&mut self) {
+        let healed = Instant::now();
+        let mut tries = 0;
+        while self.runs_of_a_burst(Site::InFlight) != 1 {
+            tries += 1;
+            // Recovery is noticed within a second; the bursts take their time, and the machine is busy.
+            let waited = healed.elapsed();
+            assert!(waited < 1_000 * MS + 5 * BESIDE_BODIES / 2, "{waited:?}");
+        }
+        let since = self.trouble_since.take().expect("a trouble");
+        self.trouble.push(since..=now_micros());
+        println!("recovered in {:?}, at try {tries}", healed.elapsed());
+    }
+
+    /// The end: every answer and run is as it should be, and nothing is left behind. Two bodies and
+    /// `more` are what a call may take: the flight it followed, and its own.
+    pub(crate) fn ends_well(mut self, more: Duration) {
+        let trouble_left = self.trouble_since.map(|since| since..=u64::MAX);
+        self.trouble.extend(trouble_left);
+        let expected = Expectation {
+            longest: 2 * self.body + more,
+            trouble: &self.trouble,
+            killed: &self.killed,
+            retains: self.retains,
+            switched: self.switched,
+        };
+        let proxied = self.proxy.as_ref().map_or(0, Proxy::faults);
+        let findings = check(&self.ledger.runs(), &self.answers, &expected);
+        println!("{} faults, {findings}", self.faults + proxied);
+        findings.assert_clean();
+        for pod in &mut self.pods {
+            eventually("no local entry is left", || pod.state().in_flight == 0);
+        }
+        if self.trouble_since.is_none() {
+            // A lock whose last word was lost in the trouble ends with its lease.
+            let locks = ["KEYS", "*:lock:*"];
+            eventually("no lock is left", || {
+                self.server.command(&locks).list().is_empty()
+            });
+            assert_eq!(self.server.immortal_keys(), Vec::<String>::new());
+        }
+    }
+}
+
+/// A pod that logs into this file.
+pub(crate) fn logged_pod(url: &str, ledger: &Ledger, log: &std::path::Path) -> Pod {
+    let log = std::fs::File::create(log).expect("a log");
+    Pod::start_with_log(POD, url, ledger, &[], Stdio::from(log))
+}
+
+/// Calls of a few keys, back to back, for so long: a run of each is going on at nearly every moment.
+pub(crate) fn load(lasts: Duration) -> Burst {
+    Burst {
+        keys: ["x", "y", "z"].map(str::to_owned).to_vec(),
+        lasts_ms: Some(u64::try_from(lasts.as_millis()).expect("a short load")),
+        body_ms: 20,
+        ..Burst::of(Site::InFlight, 6)
+    }
+}
+
+/// Lets time pass while a load is on: the fault takes that long, nothing is waited for.
+pub(crate) fn meanwhile(span: Duration) {
+    std::thread::sleep(span);
+}
+
+/// Waits until something holds. There is a limit, and reaching it is a failure.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "in vain: {what}");
+        std::thread::sleep(5 * MS);
+    }
+}
