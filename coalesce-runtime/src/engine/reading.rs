@@ -27,6 +27,9 @@ pub(crate) enum Reading {
 /// A moment further than this in the future was stamped by a clock that has been set back since.
 const CLOCK_SLACK: Duration = Duration::from_secs(1);
 
+/// A server that stands still for longer finds its connections cut.
+const LONGEST_STANDSTILL: Duration = Duration::from_secs(60);
+
 /// What `envelope` means under `policy` at `now` on the server's clock.
 pub(crate) fn read(envelope: &Envelope, policy: &Policy, now: ServerTime) -> Reading {
     let age = envelope.computed_at.until(now);
@@ -60,8 +63,9 @@ pub(crate) fn life_of(status: Status, policy: &Policy, delivery: Duration) -> Du
         Status::Done => policy.clocks().stale(),
         Status::Failed => policy.keep_errors,
         Status::TooLarge => policy.clocks().fresh(),
-        // The mark must outlive every flight that it fences.
-        Status::Invalidated => policy.clocks().pending(),
+        // The mark must outlive every flight that it fences, and the FINISH that such a flight has sent
+        // with its last breath to a server that did not move.
+        Status::Invalidated => policy.clocks().pending() + LONGEST_STANDSTILL,
     };
     retained.max(delivery)
 }
@@ -160,7 +164,7 @@ mod tests {
         assert_eq!(life_of(Status::Failed, &policy(10, 60), delivery), delivery);
         assert_eq!(
             life_of(Status::Invalidated, &policy(10, 60), delivery),
-            30 * SECOND
+            90 * SECOND
         );
     }
 }

@@ -148,8 +148,11 @@ impl Fold {
 
     /// The same for whatever entry `key` has, because somebody here invalidated it.
     pub(crate) fn detach_key(&self, key: &Key) {
-        if let Some(entry) = self.lock().remove(&(Lane::Shared, key.clone())) {
-            entry.closed.store(true, Ordering::Relaxed);
+        let mut entries = self.lock();
+        for lane in [Lane::Shared, Lane::Solo] {
+            if let Some(entry) = entries.remove(&(lane, key.clone())) {
+                entry.closed.store(true, Ordering::Relaxed);
+            }
         }
     }
 
@@ -371,8 +374,12 @@ mod tests {
         let fold = fold();
         let mut before = fold.join(Lane::Shared, &key());
         before.hand_over();
+        let mut alone = fold.join(Lane::Solo, &key());
+        alone.hand_over();
         fold.detach_key(&key());
-        let after = fold.join(Lane::Shared, &key());
-        assert!(after.reads() && after.after.is_none());
+        for lane in [Lane::Shared, Lane::Solo] {
+            let after = fold.join(lane, &key());
+            assert!(after.reads() && after.after.is_none());
+        }
     }
 }

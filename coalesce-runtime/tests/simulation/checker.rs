@@ -195,6 +195,8 @@ impl Case<'_> {
                     .answered
                     .is_some_and(|answered| answered < call.arrived)
                 && self.latest_start(nonce, run) < change.asked
+                // Nobody elsewhere can fence what a pod runs for itself alone.
+                && (change.pod == run.pod || self.led(run))
         };
         let change = self.ledger.changes.iter().find(outdated)?;
         let at = change.asked.at;
@@ -214,6 +216,15 @@ impl Case<'_> {
                 seq: u64::MAX,
                 at: At::MAX,
             })
+        })
+    }
+
+    /// Whether a run began under a lock of its own.
+    fn led(&self, run: &Run) -> bool {
+        let way = DEADLINE.as_micros() as At;
+        self.server.grants.iter().any(|grant| {
+            (grant.key, grant.pod, grant.delivered) == (run.key, run.pod, true)
+                && (grant.at..=grant.at + way).contains(&run.started.at)
         })
     }
 

@@ -122,3 +122,38 @@ fn a_look_on_its_way_is_not_for_those_who_come_behind_an_invalidation() {
         keeps_every_promise(&scenario);
     }
 }
+
+/// The mark of an invalidation ended with the longest flight, and a FINISH that was sent before came behind it.
+#[test]
+fn a_fenced_flight_is_not_retained_however_long_its_finish_takes() {
+    let mut scenario = two_pods(
+        Climate::Stormy,
+        "kept",
+        &[(4_900, How::Value), (10, How::Value)],
+    );
+    scenario.weather.outages = vec![outage(0, 100, 4_890, false), outage(0, 4_890, 5_200, true)];
+    let fence = Act::Invalidate { key: 0, pod: 1 };
+    scenario.acts = vec![call(0, 0), (ms(10), fence), call(5_300, 1)];
+    keeps_every_promise(&scenario);
+}
+
+/// An invalidation left alone what a process ran for itself, and who came behind it was told that.
+#[test]
+fn a_process_that_invalidates_shares_nothing_from_before_that_it_ran_for_itself() {
+    let bodies = [
+        (500, How::Large),
+        (2_000, How::Value),
+        (200, How::Large),
+        (10, How::Value),
+    ];
+    let mut scenario = two_pods(Climate::Deadly, "large", &bodies);
+    let fence = Act::Invalidate { key: 0, pod: 1 };
+    scenario.acts = vec![
+        call(0, 0),
+        call(10, 1),
+        (ms(600), fence),
+        call(700, 0),
+        call(710, 1),
+    ];
+    keeps_every_promise(&scenario);
+}

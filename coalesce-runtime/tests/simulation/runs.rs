@@ -170,7 +170,10 @@ impl Case<'_> {
     fn needless(&self, grant: &Grant) -> Option<Wrong> {
         let (key, pod, at) = (grant.key, grant.pod, grant.at);
         let dead = self.ledger.died(pod).is_some_and(|died| died <= at);
-        if self.scenario.climate == Climate::Stormy || dead {
+        // A grant for callers that went away is given back; a message from long ago makes a follower ask anew.
+        let given_back = matches!(grant.ended, Some((_, Ended::Abandoned)));
+        let late = self.scenario.weather.notice_late > 0.0;
+        if self.scenario.climate == Climate::Stormy || dead || given_back || late {
             return None;
         }
         let waiting = |call: &&crate::ledger::Call| {
@@ -181,11 +184,8 @@ impl Case<'_> {
         };
         let mut callers = self.ledger.calls.iter().filter(waiting);
         // What was written last, whether or not the server still knows it.
-        let write = self
-            .server
-            .writes
-            .iter()
-            .rfind(|write| write.key == key && write.at <= at)?;
+        let writes = &self.server.writes[..grant.writes];
+        let write = writes.iter().rfind(|write| write.key == key)?;
         let visible = write.visible?;
         let terms = self.terms(key);
         let age = at.saturating_sub(visible.computed_at);
@@ -208,7 +208,12 @@ impl Case<'_> {
         }
         let outcome = matches!(visible.status, Status::Done | Status::Failed);
         // A plain function cannot return the error of a refresh that it followed.
-        let retried = (terms.retries || terms.plain) && visible.status == Status::Failed;
+        let retried = terms.retries
+            && self
+                .ledger
+                .runs_of(key)
+                .any(|(_, run)| run.how == How::Error)
+            || terms.plain && visible.status == Status::Failed;
         if !outcome || retried || self.changed(key) {
             return None;
         }

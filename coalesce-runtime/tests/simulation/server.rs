@@ -24,8 +24,8 @@ pub struct Grant {
     pub delivered: bool,
     pub until: At,
     pub ended: Option<(At, Ended)>,
-    /// What was visible when it was granted.
-    pub visible: Option<Visible>,
+    /// How many writes there had been.
+    pub writes: usize,
 }
 
 /// How a lock ended.
@@ -116,25 +116,17 @@ impl Server {
 
     pub fn begin(&mut self, at: At, pod: usize, key: usize, ask: &BeginAsk) -> BeginAnswer {
         self.expire(at, key);
-        let visible = self.visible(at, key);
         let mut answer = self.cells[key].begin(server_time(at), ask);
         if let Some(broken) = self.sabotage.begin(&answer) {
             answer = broken;
         }
         if matches!(answer, BeginAnswer::Lead { .. }) {
-            self.granted(at, pod, key, ask, visible);
+            self.granted(at, pod, key, ask);
         }
         answer
     }
 
-    fn granted(
-        &mut self,
-        at: At,
-        pod: usize,
-        key: usize,
-        ask: &BeginAsk,
-        visible: Option<Visible>,
-    ) {
+    fn granted(&mut self, at: At, pod: usize, key: usize, ask: &BeginAsk) {
         if let Some(holder) = self.holders[key] {
             if self.grants[holder].token == ask.token {
                 return;
@@ -158,7 +150,7 @@ impl Server {
             delivered: false,
             until: at + micros(ask.lease),
             ended: None,
-            visible,
+            writes: self.writes.len(),
         });
     }
 
@@ -233,7 +225,7 @@ impl Server {
         self.wrote(at, key, before.as_ref(), "lost");
     }
 
-    /// Whether something of the key is left.
+    /// Whether something of the key will be left then.
     pub fn holds(&mut self, at: At, key: usize) -> bool {
         self.cells[key].expire(server_time(at));
         !self.cells[key].is_empty()

@@ -37,6 +37,28 @@ pub fn story(scenario: &Scenario, hub: &Hub, wrongs: &[Wrong]) -> String {
     text
 }
 
+/// What happened, whoever of the callers in one pod brought the bodies.
+pub fn plot(hub: &Hub) -> Vec<String> {
+    let (ledger, server) = (hub.ledger(), hub.server());
+    let runs = ledger.runs.iter();
+    let runs = runs.map(|run| {
+        format!(
+            "{} {} {} {:?} {:?}",
+            run.key, run.pod, run.started.at, run.ended, run.how
+        )
+    });
+    let locks = server.grants.iter();
+    let locks =
+        locks.map(|grant| format!("{} {} {} {:?}", grant.key, grant.pod, grant.at, grant.ended));
+    let faults = ledger
+        .faults
+        .iter()
+        .map(|fault| format!("{} {:?} {:?}", fault.from, fault.what, fault.told));
+    let mut plot: Vec<_> = runs.chain(locks).chain(faults).collect();
+    plot.sort();
+    plot
+}
+
 fn lines(hub: &Hub) -> Vec<(At, String)> {
     let (ledger, server) = (hub.ledger(), hub.server());
     let mut lines = Vec::new();
@@ -86,10 +108,8 @@ fn lines(hub: &Hub) -> Vec<(At, String)> {
         lines.push((
             grant.at,
             format!(
-                "lock {number} of key {} is granted to pod {}, state {:?}",
-                grant.key,
-                grant.pod,
-                grant.visible.map(|v| v.status)
+                "lock {number} of key {} is granted to pod {}",
+                grant.key, grant.pod
             ),
         ));
         if let Some((at, how)) = grant.ended {
