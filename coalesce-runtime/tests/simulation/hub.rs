@@ -156,12 +156,15 @@ impl Hub {
         let answer = self.travel(fate, line, question).await;
         self.alive(pod).await;
         if fate.is_trouble() {
+            // What is behind a slow one on the same line is later by as much.
             let longest = fate.executed.unwrap_or_default() + fate.again.unwrap_or_default();
             self.ledger().faults.push(Injected {
                 pod: Some(pod),
                 key,
                 from: asked,
-                to: asked + At::try_from(longest.max(DEADLINE).as_micros()).unwrap_or(At::MAX),
+                to: asked
+                    + At::try_from((longest.max(DEADLINE) + DEADLINE).as_micros())
+                        .unwrap_or(At::MAX),
                 what,
                 told: answer.as_ref().err().copied(),
             });
