@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Numbers are big-endian. Scripts read the status (offset 3) and the token (offset 24), stamp the
-//! time (offset 40) and note a failed refresh (offsets 6 and 56); the payload is none of their business.
+//! time (offset 40) and note a failed refresh (offsets 6, 24 and 56); the payload is none of their business.
 
 use std::time::Duration;
 

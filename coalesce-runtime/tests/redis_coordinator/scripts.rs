@@ -154,9 +154,10 @@ async fn a_failed_refresh_is_noted_in_place_and_the_expiry_stays() {
     let before = coordinator.read(&key).await.unwrap().unwrap();
     let left = ttl(&server, &state(1));
     let failures = [token(2), token(3)];
-    for failure in failures {
+    // The value carries the token of the flight that failed to replace it.
+    for (failure, seen) in failures.into_iter().zip([first, token(2)]) {
         let ask = coalesce_runtime::coordination::BeginAsk {
-            seen: Some(Seen::from(first)),
+            seen: Some(Seen::from(seen)),
             ..begin(failure)
         };
         coordinator.begin(&key, &ask).await.unwrap();
@@ -183,9 +184,10 @@ async fn a_failed_refresh_is_noted_in_place_and_the_expiry_stays() {
         .server_at(tokio::time::Instant::now())
         .until(new.refresh_after);
     assert!(pause > SECOND && pause <= 2 * SECOND, "{pause:?}");
-    assert_eq!(new.failed_refreshes, 2);
+    assert_eq!((new.failed_refreshes, new.token), (2, token(3)));
     let restored = Envelope {
         failed_refreshes: 0,
+        token: old.token,
         refresh_after: old.refresh_after,
         ..new
     };

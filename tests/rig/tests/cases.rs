@@ -65,6 +65,14 @@ impl Scene {
     }
 }
 
+/// A burst with a body so long that no pod of a busy machine comes too late to share it.
+fn shared(site: Site, callers: usize) -> Burst {
+    Burst {
+        body_ms: 500,
+        ..Burst::of(site, callers)
+    }
+}
+
 /// Waits until something holds. There is a limit, and reaching it is a failure.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
@@ -86,7 +94,7 @@ fn a_flight_writes_its_state_once_in_the_whole_fleet() {
         let mut monitor = Monitor::start(&scene.server);
         for site in [Site::Fresh, Site::InFlight] {
             let before = scene.runs();
-            let answers = scene.burst(&Burst::of(site, callers));
+            let answers = scene.burst(&shared(site, callers));
             assert_eq!((answers.len(), scene.runs()), (pods * callers, before + 1));
             scene.assert_all_got_run(&answers, before + 1);
             assert_eq!(monitor.take().state_writes(), 1, "{site:?}");
@@ -109,7 +117,7 @@ fn a_context_is_everybodys_own_unless_it_is_skipped() {
         let state = pod.state();
         assert_eq!((state.executions, state.saved), (13, 0));
     }
-    let shared = scene.burst(&Burst::of(Site::AnyCaller, 13));
+    let shared = scene.burst(&shared(Site::AnyCaller, 13));
     assert_eq!((shared.len(), scene.runs()), (52, 53));
     let name = shared[0].caller.as_ref().expect("a value");
     let leader = scene.ledger.runs()[52].name.clone();
@@ -186,7 +194,7 @@ fn a_hundred_callers_within_one_body_share_one_or_two_runs() {
 #[test]
 fn a_map_is_one_key_in_every_process_whatever_its_order_there() {
     let mut scene = scene(4);
-    let answers = scene.burst(&Burst::of(Site::Mapped, 13));
+    let answers = scene.burst(&shared(Site::Mapped, 13));
     assert_eq!((answers.len(), scene.runs()), (52, 1));
     scene.assert_all_got_run(&answers, 1);
 }
@@ -221,8 +229,7 @@ fn a_caller_that_calls_again_when_answered_makes_a_second_run_and_no_more() {
         let (callers, rounds) = if place == 0 { (1, 2) } else { (3, 1) };
         pod.begin(&Burst {
             rounds,
-            body_ms: 300,
-            ..Burst::of(Site::InFlight, callers)
+            ..shared(Site::InFlight, callers)
         });
     }
     let answers: Vec<_> = scene.pods.iter_mut().flat_map(Pod::answers).collect();
@@ -237,7 +244,7 @@ fn an_error_that_says_nothing_is_an_error_in_every_process() {
     let mut scene = scene(4);
     let answers = scene.burst(&Burst {
         fails: Fails::Silently,
-        ..Burst::of(Site::InFlight, 5)
+        ..shared(Site::InFlight, 5)
     });
     assert_eq!((answers.len(), scene.runs()), (20, 1));
     for answer in answers {
@@ -249,12 +256,19 @@ fn an_error_that_says_nothing_is_an_error_in_every_process() {
 #[test]
 fn a_thousand_keys_leave_no_local_entry_and_no_key_without_an_expiry() {
     let mut scene = scene(4);
-    let answers = scene.burst(&Burst {
-        keys: (0..1_000).map(|key| format!("k{key}")).collect(),
-        body_ms: 300,
-        ..Burst::of(Site::Fresh, 1_000)
-    });
-    assert_eq!(answers.len(), 4_000);
+    for (place, pod) in scene.pods.iter_mut().enumerate() {
+        // Each key is asked for in two pods.
+        let keys = (0..500).map(|key| format!("k{}", (place * 250 + key) % 1_000));
+        pod.begin(&Burst {
+            keys: keys.collect(),
+            ..shared(Site::Fresh, 500)
+        });
+    }
+    let answers: Vec<_> = scene.pods.iter_mut().flat_map(Pod::answers).collect();
+    assert_eq!(answers.len(), 2_000);
+    for answer in &answers {
+        assert_eq!(answer.of_key.as_ref(), Some(&answer.key), "{answer:?}");
+    }
     scene.assert_nothing_left();
 }
 
@@ -283,11 +297,11 @@ fn types_of_one_name_in_two_modules_share_nothing() {
 #[test]
 fn a_body_that_reaches_its_own_key_runs_through() {
     let mut scene = scene(4);
-    let answers = scene.burst(&Burst::of(Site::Recursive, 5));
+    let answers = scene.burst(&shared(Site::Recursive, 5));
     assert_eq!((answers.len(), scene.runs()), (20, 1));
     scene.assert_all_got_run(&answers, 1);
     let longest = answers.iter().map(milliseconds).max().unwrap_or(0);
-    assert!(longest < 1_000, "{longest} ms: nobody waited for itself");
+    assert!(longest < 2_000, "{longest} ms: nobody waited for itself");
 }
 
 ///
@@ -319,7 +333,7 @@ fn a_panic_is_the_leading_callers_own_and_one_other_takes_over_at_once() {
     let mut scene = scene(4);
     let answers = scene.burst(&Burst {
         fails: Fails::FirstPanics,
-        ..Burst::of(Site::InFlight, 5)
+        ..shared(Site::InFlight, 5)
     });
     assert_eq!(scene.runs(), 2);
     let (panicked, served): (Vec<_>, Vec<_>) = answers
@@ -330,6 +344,6 @@ fn a_panic_is_the_leading_callers_own_and_one_other_takes_over_at_once() {
     scene.assert_all_got_run(&served, 2);
     let longest = served.iter().map(milliseconds).max().unwrap_or(0);
     // Told by a message: a lease would have lasted three seconds.
-    assert!(longest < 1_200, "{longest} ms");
+    assert!(longest < 2_500, "{longest} ms");
     scene.assert_nothing_left();
 }
