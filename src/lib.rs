@@ -54,10 +54,15 @@
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //!
+//! Coming from `cached`, `moka` or a lock of your own:
+//! [the guide](https://github.com/coalesce-rs/coalesce/blob/main/docs/migrating.md).
+//!
 //! When to use this and when not, the four clocks, and what happens in which failure are in the
 //! [README](https://github.com/coalesce-rs/coalesce#readme).
 
-pub use coalesce_macros::{KeyPart, coalesce};
+pub use coalesce_macros::KeyPart;
+#[doc = include_str!("attribute.md")]
+pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
     AlreadySet, BuildError, Canonical, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
     ConfiguredSite, Counts, DirectCall, Entry, Error, Fault, Headers, Key, KeyBuilder, KeyPart,
@@ -73,3 +78,8 @@ pub use coalesce_runtime::contract as __private;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Compiles and runs the guide's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/migrating.md")]
+struct Migrating;

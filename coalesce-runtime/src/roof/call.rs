@@ -22,8 +22,6 @@ use crate::words::policy::{MissingHeader, Policy};
 pub struct Call {
     site: &'static CallSite,
     path: &'static str,
-    /// The entry's function, when `path` is its path and not that of the annotated function.
-    entry: Option<&'static str>,
     key: KeyBuilder,
     coalescer: Option<Coalescer>,
 }
@@ -58,16 +56,9 @@ impl Call {
         Self {
             site,
             path,
-            entry: None,
             key: KeyBuilder::default(),
             coalescer: None,
         }
-    }
-
-    /// The path is that of the entry's function `name`, which stands beside the annotated one.
-    pub const fn in_entry(mut self, name: &'static str) -> Self {
-        self.entry = Some(name);
-        self
     }
 
     /// The parts of the key, in order.
@@ -91,19 +82,20 @@ impl Call {
     }
 
     /// Runs the call with a body that owns what it needs.
+    // The compiler shows the line of a bound that is not met, so the advice stands on it.
     pub async fn run<R, S, F, Fut>(self, shape: S, body: F) -> R
     where
         R: Send + 'static,
         S: Shape<R>,
         F: FnOnce() -> Fut,
-        Fut: Future<Output = R> + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static, // a task of its own; with `inline` the caller's
     {
         match self.prepare().await {
             Prepared::Coalesce(scene) => scene.detached(shape, body).await,
-            Prepared::Bypass => body().await,
+            Prepared::Bypass => Box::pin(body()).await,
             Prepared::Refuse(error) => match shape.failure(error) {
                 Some(refusal) => refusal,
-                None => body().await,
+                None => Box::pin(body()).await,
             },
         }
     }
@@ -117,10 +109,10 @@ impl Call {
     {
         match self.prepare().await {
             Prepared::Coalesce(scene) => scene.inline(shape, body).await,
-            Prepared::Bypass => body().await,
+            Prepared::Bypass => Box::pin(body()).await,
             Prepared::Refuse(error) => match shape.failure(error) {
                 Some(refusal) => refusal,
-                None => body().await,
+                None => Box::pin(body()).await,
             },
         }
     }
@@ -137,7 +129,9 @@ impl Call {
     }
 
     async fn prepare(self) -> Prepared {
-        match self.locate().await {
+        // Found first, so that what waits for it holds the call only once.
+        let coalescer = self.coalescer().await;
+        match self.locate_on(coalescer) {
             Located::Nowhere => Prepared::Bypass,
             Located::MissingHeader(coalescer, policy, error) => {
                 let counters = &coalescer.0.core.counters;
@@ -158,19 +152,27 @@ impl Call {
 
     /// The coalescer, the policy and the key of this call.
     pub(crate) async fn locate(self) -> Located {
-        let coalescer = match self.coalescer {
-            Some(coalescer) => coalescer,
-            None => match default_coalescer().await {
-                Some(coalescer) => coalescer.clone(),
-                None => return Located::Nowhere,
-            },
+        let coalescer = self.coalescer().await;
+        self.locate_on(coalescer)
+    }
+
+    async fn coalescer(&self) -> Option<Coalescer> {
+        match &self.coalescer {
+            Some(coalescer) => Some(coalescer.clone()),
+            None => default_coalescer().await.cloned(),
+        }
+    }
+
+    fn locate_on(self, coalescer: Option<Coalescer>) -> Located {
+        let Some(coalescer) = coalescer else {
+            return Located::Nowhere;
         };
         let policy = coalescer.policy_of(self.site);
         let namespace = policy
             .namespace
             .clone()
-            .unwrap_or_else(|| match self.entry {
-                Some(entry) => renamed(self.path, entry, self.site.function()).into(),
+            .unwrap_or_else(|| match self.site.in_entry {
+                Some(entry) => renamed(self.path, entry, self.site.function).into(),
                 None => self.path.into(),
             });
         let mut key = self.key;

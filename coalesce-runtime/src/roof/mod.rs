@@ -8,7 +8,6 @@ pub(crate) mod default;
 pub(crate) mod direct;
 pub(crate) mod entry;
 pub(crate) mod form;
-pub(crate) mod lent;
 pub(crate) mod probe;
 pub(crate) mod shape;
 pub(crate) mod site;
