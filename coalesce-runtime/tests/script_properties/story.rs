@@ -72,12 +72,61 @@ pub(crate) struct Step {
 
 /// Any questions, with every third one about the script.
 pub(crate) fn story_about(script: Script) -> impl Strategy<Value = Vec<Step>> {
-    vec(
-        prop_oneof![2 => any_question(), 1 => question_of(script)].prop_flat_map(|question| {
-            (Just(question), 1..=3_u8).prop_map(|(question, times)| Step { question, times })
-        }),
-        1..24,
-    )
+    let scene = prop_oneof![4 => alone(any_question()), 1 => value(), 2 => about(script)];
+    let asked = scene.prop_flat_map(|scene| {
+        let times = vec(1..=3_u8, scene.len());
+        (Just(scene), times).prop_map(|(scene, times)| {
+            let steps = scene.into_iter().zip(times);
+            steps
+                .map(|(question, times)| Step { question, times })
+                .collect::<Vec<_>>()
+        })
+    });
+    vec(asked, 1..20).prop_map(|scenes| scenes.concat())
+}
+
+fn about(script: Script) -> BoxedStrategy<Vec<Question>> {
+    match script {
+        // As a rule nothing comes between the two, and then several may fail in a row.
+        Script::FailedRefresh => prop_oneof![1 => alone(failed_refresh()), 3 => refresh()].boxed(),
+        script => alone(question_of(script)).boxed(),
+    }
+}
+
+fn alone(question: impl Strategy<Value = Question>) -> impl Strategy<Value = Vec<Question>> {
+    question.prop_map(|question| vec![question])
+}
+
+/// A flight that returns a value, with nothing in between.
+fn value() -> impl Strategy<Value = Vec<Question>> {
+    (flight(), payload()).prop_map(|(flight, payload)| {
+        let finish = Question::Finish {
+            flight,
+            status: Status::Done,
+            payload,
+            seen: Mark::OfNow,
+            may_retake: true,
+            spare_value: Some(1_000_000),
+        };
+        vec![begun(flight), finish]
+    })
+}
+
+/// A refresh that fails, with nothing in between.
+fn refresh() -> impl Strategy<Value = Vec<Question>> {
+    failed_refresh().prop_map(|failed| match failed {
+        Question::Finish { flight, .. } => vec![begun(flight), failed],
+        other => vec![other],
+    })
+}
+
+fn begun(flight: u8) -> Question {
+    Question::Begin {
+        flight,
+        seconds: 30,
+        unwanted: Some(Mark::OfNow),
+        following: None,
+    }
 }
 
 fn any_question() -> impl Strategy<Value = Question> {
