@@ -48,7 +48,7 @@
 //! | make your own type part of a key | [`KeyPart`] |
 //! | make request headers part of a key | [`Headers`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
-//! | count | [`Coalescer::counts`], [`Counts`] |
+//! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //!
@@ -58,9 +58,10 @@
 pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
     AlreadySet, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder, Counts, DirectCall,
-    Entry, Error, Fault, Headers, Key, KeyBuilder, KeyPart, KeyWriter, MemoryCoordinator,
-    MissingHeader, OnError, OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator,
-    RedisHealth, RedisSettings, Scope, UrlProblem, coordination,
+    Distribution, Entry, Error, Fault, Gauges, Headers, Key, KeyBuilder, KeyPart, KeyWriter,
+    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
+    Position, Problem, RedisCoordinator, RedisHealth, RedisSettings, Scope, Snapshot, UrlProblem,
+    coordination, observing,
 };
 
 #[doc(hidden)]

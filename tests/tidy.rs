@@ -13,6 +13,7 @@ const RUNTIME: &House = &[
     (2, &["engine"]),
     (3, &["ports"]),
     (4, &["backend"]),
+    (4, &["books"]),
     (4, &["config"]),
     (4, &["flight"]),
     (5, &["roof", "contract", "lib"]),

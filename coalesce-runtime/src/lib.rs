@@ -3,6 +3,7 @@
 //! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
 
 mod backend;
+mod books;
 mod config;
 #[doc(hidden)]
 pub mod contract;
@@ -18,8 +19,8 @@ mod words;
 
 pub use backend::memory::MemoryCoordinator;
 pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
+pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot};
 pub use ports::headers::Headers;
-pub use ports::observer::Counts;
 pub use roof::builder::CoalescerBuilder;
 pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
@@ -31,6 +32,15 @@ pub use words::key::{Key, KeyBuilder, Piece};
 pub use words::key_part::{KeyPart, KeyWriter};
 pub use words::policy::{ClockProblem, Clocks, MissingHeader, OnError, OnRedisError, Policy};
 pub use words::switch::{Position, Scope};
+
+/// What a coalescer tells about what it does, and who listens.
+pub mod observing {
+    pub use crate::ports::event::{
+        BypassReason, BypassReasons, CallOutcome, CallOutcomes, Cause, Causes, Ending, Endings,
+        Event, Faults, Incident, Incidents, Operation, Operations,
+    };
+    pub use crate::ports::observer::{Observer, PROCESS};
+}
 
 /// What a coordinator is: for those who bring their own, and for the suites that hold each to the same promises.
 pub mod coordination {

@@ -11,7 +11,10 @@ use super::heartbeat::Heartbeat;
 use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
-use crate::ports::observer::Counters;
+use crate::ports::event::{Event, Incident};
+use crate::ports::observed::Observed;
+use crate::ports::observer::Observers;
+use crate::words::key::Key;
 
 /// How a coalescer times its own affairs; the clocks of call sites are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,7 @@ pub(crate) struct Core {
     pub(crate) fold: Arc<Fold>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) refreshes: Arc<Semaphore>,
-    pub(crate) counters: Counters,
+    pub(crate) observers: Arc<Observers>,
     pub(crate) switchboard: Arc<Switchboard>,
     stopping: AtomicBool,
     /// How many drivers work.
@@ -65,7 +68,13 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(coordinator: Arc<dyn Coordinator>, settings: Settings) -> Self {
+    pub(crate) fn new(
+        coordinator: Arc<dyn Coordinator>,
+        settings: Settings,
+        observers: Arc<Observers>,
+    ) -> Self {
+        let coordinator: Arc<dyn Coordinator> =
+            Arc::new(Observed::new(coordinator, Arc::clone(&observers)));
         let fold = Arc::<Fold>::default();
         Self {
             heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), &settings),
@@ -77,7 +86,7 @@ impl Core {
             refreshes: Arc::new(Semaphore::new(
                 settings.max_refreshes.min(Semaphore::MAX_PERMITS),
             )),
-            counters: Counters::default(),
+            observers,
             stopping: AtomicBool::new(false),
             drivers: watch::Sender::new(0),
         }
@@ -86,6 +95,12 @@ impl Core {
     /// Whether calls go past the coordinator because the process is about to end.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Tells of a thing that happened to `key`.
+    pub(crate) fn tell(&self, key: &Key, incident: Incident) {
+        let event = Event::Incident(incident);
+        self.observers.record(key.namespace(), &event);
     }
 
     /// Counts a driver in, until the returned value is dropped.

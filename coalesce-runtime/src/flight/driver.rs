@@ -1,6 +1,7 @@
 //! The driver: one task per entry asks, follows or leads for all callers of a key in this process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::core::{Core, Working};
 use super::fold::Entry;
@@ -12,7 +13,8 @@ use crate::engine::lease::lease_at;
 use crate::format::envelope::{Seen, Status};
 use crate::format::message::Message;
 use crate::ports::coordinator::{Listener, Notice};
-use crate::words::clock::{Instant, now};
+use crate::ports::event::{Cause, Incident};
+use crate::words::clock::{Instant, ServerClock, now};
 use crate::words::fault::Fault;
 use crate::words::policy::{OnRedisError, Policy};
 use crate::words::token::Token;
@@ -23,16 +25,24 @@ pub(crate) struct Driver {
     pub(super) core: Arc<Core>,
     pub(super) policy: Arc<Policy>,
     pub(super) entry: Arc<Entry>,
+    /// Why the body would run.
+    pub(super) cause: Cause,
     settled: bool,
     _working: Working,
 }
 
 impl Driver {
-    pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, entry: &Arc<Entry>) -> Self {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        policy: &Arc<Policy>,
+        entry: &Arc<Entry>,
+        cause: Cause,
+    ) -> Self {
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
             entry: Arc::clone(entry),
+            cause,
             settled: false,
             _working: core.driver(),
         }
@@ -47,6 +57,7 @@ impl Driver {
             step = match step {
                 Step::Ask(ask) => {
                     chase.asked_at = now();
+                    chase.polled = std::mem::take(&mut chase.poll_is_due);
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
                         Ok(answer) => {
@@ -57,7 +68,7 @@ impl Driver {
                         }
                         Err(fault) => {
                             chase.unheard |= fault.may_have_been_executed();
-                            self.failed(&mut chase, fault)
+                            chase.failed(fault)
                         }
                     }
                 }
@@ -66,7 +77,7 @@ impl Driver {
                         chase.silent_since = None;
                         chase.follower.looked(state.as_ref())
                     }
-                    Err(fault) => self.failed(&mut chase, fault),
+                    Err(fault) => chase.failed(fault),
                 },
                 Step::Wait(pause) => {
                     chase.poll_at = now() + pause;
@@ -78,7 +89,10 @@ impl Driver {
                 },
                 Step::Lead { seen, takeover } => {
                     if takeover {
-                        self.core.counters.takeovers.up();
+                        self.cause = Cause::Takeover;
+                    }
+                    if self.cause == Cause::Takeover {
+                        self.core.tell(self.entry.key(), Incident::Takeover);
                         let namespace = &**self.entry.key().namespace();
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
@@ -88,6 +102,9 @@ impl Driver {
                     return self.lead(election, None).await;
                 }
                 Step::Settle(arrived) => {
+                    if chase.overslept(&arrived, self.core.coordinator.clock()) {
+                        self.core.tell(self.entry.key(), Incident::LostWakeUp);
+                    }
                     self.arrived(arrived);
                     return self.leave(&chase).await;
                 }
@@ -105,6 +122,7 @@ impl Driver {
     /// What a call does when there is nobody to coordinate with. `granted`: the election that may have
     /// been won all the same.
     pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Election>) {
+        self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
             OnRedisError::Run => self.run_solo(granted).await,
             OnRedisError::Fail => {
@@ -120,8 +138,7 @@ impl Driver {
         let token = Token::random();
         let settings = &self.core.settings;
         let pending = self.policy.clocks().pending();
-        let lease =
-            lease_at(std::time::Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
+        let lease = lease_at(Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
@@ -134,6 +151,8 @@ impl Driver {
             poll_at: now(),
             unheard: false,
             silent_since: None,
+            poll_is_due: false,
+            polled: false,
         }
     }
 
@@ -148,10 +167,7 @@ impl Driver {
                 Step::Look
             }
             // Nothing will be heard; polls find the outcome, and the next one tries to listen again.
-            Err(_) => {
-                self.core.counters.faults.up();
-                Step::KeepWaiting
-            }
+            Err(_) => Step::KeepWaiting,
         }
     }
 
@@ -169,15 +185,12 @@ impl Driver {
                         return None;
                     }
                 }
-                () = tokio::time::sleep_until(chase.poll_at) => return Some(chase.follower.ask()),
+                () = tokio::time::sleep_until(chase.poll_at) => {
+                    chase.poll_is_due = true;
+                    return Some(chase.follower.ask());
+                }
             }
         }
-    }
-
-    fn failed(&self, chase: &mut Chase, fault: Fault) -> Step {
-        self.core.counters.faults.up();
-        let silence = now() - *chase.silent_since.get_or_insert_with(now);
-        chase.follower.failed(fault, silence, fastrand::f64())
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
@@ -232,9 +245,28 @@ struct Chase {
     unheard: bool,
     /// When the first of the questions in a row that got no answer had failed.
     silent_since: Option<Instant>,
+    /// Whether the next question is a poll.
+    poll_is_due: bool,
+    /// Whether the last question was one.
+    polled: bool,
 }
 
+/// A message that has been under way for longer than this is not on its way any more.
+const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
+
 impl Chase {
+    fn failed(&mut self, fault: Fault) -> Step {
+        let silence = now() - *self.silent_since.get_or_insert_with(now);
+        self.follower.failed(fault, silence, fastrand::f64())
+    }
+
+    /// Whether a message should have told of this outcome, and a poll had to find it.
+    fn overslept(&self, arrived: &Arrived, clock: ServerClock) -> bool {
+        let silent = self.ear.as_ref().is_some_and(|ear| !ear.has_news());
+        let age = arrived.envelope.computed_at.until(clock.server_at(now()));
+        self.polled && silent && age > MESSAGE_IS_LATE
+    }
+
     /// The election that may have been won though no answer said so.
     fn granted(&self) -> Option<Election> {
         self.unheard.then(|| self.election(Seen::NOTHING))

@@ -14,6 +14,7 @@ use crate::engine::ask::{FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
 use crate::format::envelope::{Envelope, Seen, Status};
+use crate::ports::event::Incident;
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
 
@@ -134,7 +135,6 @@ impl Driver {
 
     /// Runs the body for this process alone. `granted`: the election that may have been won all the same.
     pub(crate) async fn run_solo(mut self, granted: Option<Election>) {
-        self.core.counters.solo_runs.up();
         let report = self.body(None, None).await;
         self.settle(match &report {
             Some(report) => report.shared_here(Seen::NOTHING, report.ended),
@@ -161,7 +161,7 @@ impl Driver {
         runner: Option<Runner>,
     ) -> Option<Report> {
         let (sender, mut report) = oneshot::channel();
-        let seat = Seat::new(&self.core.fold, &self.entry, sender);
+        let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
         match runner {
             Some(runner) => drop(tokio::spawn(runner(seat))),
             None => self.entry.offer(seat),
@@ -176,7 +176,7 @@ impl Driver {
                     // will lead. The body's own caller still gets its own value.
                     pending_until = None;
                     drop(self.entry.take_seat());
-                    self.settle(Settlement::for_all(Verdict::StartAgain));
+                    self.settle(Settlement::for_all(Verdict::Outlived));
                 }
             }
         }
@@ -196,11 +196,11 @@ impl Driver {
         let for_arrivals_until = match answer {
             Ok(FinishAnswer::Stored) | Err(_) => Some(report.ended),
             Ok(FinishAnswer::Spared) => {
-                self.core.counters.refresh_failures.up();
+                self.core.tell(self.entry.key(), Incident::RefreshFailed);
                 Some(report.ended)
             }
             Ok(FinishAnswer::Fenced { at }) => {
-                self.core.counters.fenced.up();
+                self.core.tell(self.entry.key(), Incident::Fenced);
                 self.core
                     .coordinator
                     .clock()
@@ -208,7 +208,7 @@ impl Driver {
                     .map(|at| at.min(report.ended))
             }
             Ok(FinishAnswer::Lost) => {
-                self.core.counters.fenced.up();
+                self.core.tell(self.entry.key(), Incident::Fenced);
                 Some(election.confirmed)
             }
         };
@@ -217,7 +217,6 @@ impl Driver {
             None => self.settle(Settlement::for_all(Verdict::StartAgain)),
         }
         if answer.is_err() {
-            self.core.counters.faults.up();
             tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
             let word = LastWord::Outcome {
                 report: &report,
@@ -303,10 +302,8 @@ impl Driver {
     /// Frees the lock, if it holds this token.
     pub(super) async fn free(&self, election: Election) {
         let (coordinator, key) = (&self.core.coordinator, self.entry.key());
-        if coordinator.abandon(key, election.token).await.is_err() {
-            // The lease ends by itself, and a follower's poll finds that.
-            self.core.counters.faults.up();
-        }
+        // Unheard, the lease ends by itself, and a follower's poll finds that.
+        let _ = coordinator.abandon(key, election.token).await;
     }
 }
 

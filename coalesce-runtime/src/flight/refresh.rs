@@ -13,6 +13,7 @@ use super::leader::Runner;
 use crate::engine::ask::{BeginAnswer, BeginAsk};
 use crate::engine::lease::lease_at;
 use crate::format::envelope::Seen;
+use crate::ports::event::Cause;
 use crate::words::clock::now;
 use crate::words::key::Key;
 use crate::words::policy::Policy;
@@ -42,7 +43,7 @@ pub(crate) fn start(
     };
     let runner = prepare();
     if member.hand_over() {
-        let driver = Driver::new(core, policy, member.entry());
+        let driver = Driver::new(core, policy, member.entry(), Cause::Refresh);
         tokio::spawn(refresh(driver, outdated, runner, permit));
     }
 }
@@ -72,7 +73,6 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         .await
     {
         Ok(BeginAnswer::Lead { seen }) => {
-            driver.core.counters.refreshes.up();
             election.seen = seen;
             driver.lead(election, Some(runner)).await;
         }
@@ -85,7 +85,6 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
             tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
         }
         Err(fault) => {
-            driver.core.counters.faults.up();
             if fault.may_have_been_executed() {
                 driver.free(election).await;
             }

@@ -14,6 +14,8 @@ use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};
 use crate::format::envelope::{Envelope, Seen, Status};
+use crate::ports::event::{CallOutcome, Cause, Incident};
+use crate::ports::ticket::Ticket;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
 use crate::words::fault::Fault;
@@ -30,9 +32,11 @@ pub(crate) struct Waiter {
     core: Arc<Core>,
     policy: Arc<Policy>,
     key: Key,
-    arrived: Instant,
+    ticket: Ticket,
     deadline: Option<Instant>,
     lane: Lane,
+    /// Why a body would run for this caller.
+    cause: Cause,
     member: Option<Member>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
     unwanted: Option<Seen>,
@@ -68,8 +72,14 @@ pub(crate) enum Turn {
 }
 
 impl Waiter {
-    pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, key: Key, takes_stale: bool) -> Self {
-        let arrived = now();
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        policy: &Arc<Policy>,
+        key: Key,
+        ticket: Ticket,
+        takes_stale: bool,
+    ) -> Self {
+        let arrived = ticket.arrived();
         // A wait too long for the clock is as good as no limit.
         let deadline = policy
             .clocks()
@@ -79,9 +89,10 @@ impl Waiter {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
             key,
-            arrived,
+            ticket,
             deadline,
             lane: Lane::Shared,
+            cause: Cause::Cold,
             member: None,
             unwanted: None,
             takes_stored: true,
@@ -129,10 +140,21 @@ impl Waiter {
     }
 
     /// Waits until the flight whose body this caller ran has been settled.
-    pub(crate) async fn settled(mut self) {
+    pub(crate) async fn settled(mut self) -> Ticket {
         if let Some(member) = &mut self.member {
             member.settled().await;
         }
+        self.ticket
+    }
+
+    /// The caller has its answer.
+    pub(crate) fn answered(self, outcome: CallOutcome) {
+        self.ticket.close(outcome);
+    }
+
+    /// Why the body runs, when it runs for this caller and nobody else.
+    pub(crate) const fn cause(&self) -> Cause {
+        self.cause
     }
 
     /// This caller cannot read that outcome: it goes on as if it were not there. The answer is `false`
@@ -140,14 +162,15 @@ impl Waiter {
     ///
     /// Once, it was another version's. Twice, it may be a type that is never read back as it was written.
     pub(crate) fn pass_over(&mut self, outcome: &Outcome) -> bool {
-        self.core.counters.undecodable.up();
+        self.core.tell(&self.key, Incident::Undecodable);
         self.unwanted = Some(outcome.mark);
-        !std::mem::replace(&mut self.passed_over, true) || self.fall_back()
+        !std::mem::replace(&mut self.passed_over, true) || self.fall_back(Cause::Undecodable)
     }
 
     /// This caller wants the outcome of a flight, and none that was there before.
     pub(crate) fn wants_a_flight(&mut self) {
         self.takes_stored = false;
+        self.cause = Cause::Requested;
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
@@ -155,17 +178,18 @@ impl Waiter {
     ///
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
-    pub(crate) fn fall_back(&mut self) -> bool {
-        self.deadline.take().is_some() | self.go_alone()
+    pub(crate) fn fall_back(&mut self, cause: Cause) -> bool {
+        self.deadline.take().is_some() | self.go_alone(cause)
     }
 
     /// This caller runs the body, together with others of this process that have to. It still waits no
     /// longer than it may. The answer is `false` when it has been there before.
-    fn go_alone(&mut self) -> bool {
+    fn go_alone(&mut self, cause: Cause) -> bool {
+        self.cause = cause;
         std::mem::replace(&mut self.lane, Lane::Solo) != Lane::Solo
     }
 
-    async fn wait(&self, mut member: Member) -> Result<Member, Error> {
+    async fn wait(&mut self, mut member: Member) -> Result<Member, Error> {
         let patience = (!member.is_driven()).then(|| now() + PATIENCE);
         let Some(until) = patience.into_iter().chain(self.deadline).min() else {
             member.changed().await;
@@ -178,7 +202,7 @@ impl Waiter {
                 Ok(member)
             }
             Err(_) => {
-                self.core.counters.timed_out.up();
+                self.ticket.timed_out();
                 let limit = self.policy.clocks().wait().unwrap_or_default();
                 Err(Error::WaitTimeout {
                     namespace: Arc::clone(self.key.namespace()),
@@ -214,7 +238,7 @@ impl Waiter {
         let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
             Ok(envelope) => Some(envelope),
             Err(_) => {
-                self.core.counters.undecodable.up();
+                self.core.tell(&self.key, Incident::Undecodable);
                 None
             }
         });
@@ -243,7 +267,6 @@ impl Waiter {
     }
 
     fn found_nobody(&self, member: &mut Member, fault: Fault) {
-        self.core.counters.faults.up();
         self.start(member, |driver| driver.go_on_without(fault, None));
     }
 
@@ -253,14 +276,14 @@ impl Waiter {
         F: Future<Output = ()> + Send + 'static,
     {
         if member.hand_over() {
-            let driver = Driver::new(&self.core, &self.policy, member.entry());
+            let driver = Driver::new(&self.core, &self.policy, member.entry(), self.cause);
             tokio::spawn(work(driver));
         }
     }
 
     /// What a settlement is to this caller; `None`: it starts again.
     fn judge(&mut self, settlement: &Settlement) -> Option<Turn> {
-        if !settlement.is_for(self.arrived) {
+        if !settlement.is_for(self.ticket.arrived()) {
             return None;
         }
         let namespace = || Arc::clone(self.key.namespace());
@@ -269,6 +292,9 @@ impl Waiter {
                 let retries = outcome.status == Status::Failed
                     && self.policy.on_error == OnError::Retry
                     && !std::mem::replace(&mut self.retried, true);
+                if retries {
+                    self.cause = Cause::Retry;
+                }
                 (!retries).then_some(Turn::Followed(outcome))
             }
             // Another caller read for this one, and it does not want that state.
@@ -281,13 +307,18 @@ impl Waiter {
             Verdict::Stale { outcome, refresh } => Some(Turn::Stale { outcome, refresh }),
             Verdict::Abandoned if self.abandoned + 1 < ABANDONED_AT_MOST => {
                 self.abandoned += 1;
+                self.cause = Cause::Takeover;
                 None
             }
             Verdict::Abandoned | Verdict::AbandonedForGood => Some(Turn::Error(Error::Abandoned {
                 namespace: namespace(),
             })),
+            Verdict::Outlived => {
+                self.cause = Cause::Takeover;
+                None
+            }
             Verdict::StartAgain => None,
-            Verdict::GoAlone => (!self.go_alone()).then_some(Turn::Alone),
+            Verdict::GoAlone => (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone),
             Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
                 namespace: namespace(),
                 fault,

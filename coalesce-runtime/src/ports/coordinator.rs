@@ -141,6 +141,11 @@ impl Listener {
         }
     }
 
+    /// Whether there is a notice that nobody has taken yet.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
     /// The next notice. Nothing is heard any more once the coordinator went away; polls go on.
     pub async fn next(&mut self) -> Notice {
         match self.notices.recv().await {

@@ -9,11 +9,14 @@ use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::site::CallSite;
 use crate::backend::memory::MemoryCoordinator;
 use crate::backend::redis::{RedisCoordinator, RedisSettings};
+use crate::books::Books;
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
 use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
+use crate::ports::observer::{Observer, Observers};
+use crate::words::clock::now;
 use crate::words::error::{BuildError, Problem};
 use crate::words::policy::Policy;
 
@@ -37,6 +40,17 @@ pub struct CoalescerBuilder {
     deadline: Option<Duration>,
     settings: Settings,
     values: HashMap<String, String>,
+    observers: Guests,
+}
+
+/// Observers that the application brings.
+#[derive(Default)]
+struct Guests(Vec<Arc<dyn Observer>>);
+
+impl fmt::Debug for Guests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} observers", self.0.len())
+    }
 }
 
 #[derive(Default)]
@@ -143,6 +157,13 @@ impl CoalescerBuilder {
         self
     }
 
+    /// Another observer that is told what happens, beside the books behind
+    /// [`snapshot`](Coalescer::snapshot).
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.0.push(observer);
+        self
+    }
+
     /// Checks the configuration, every call site of the program included, and connects.
     ///
     /// A Redis that is not there is no error: calls run their bodies, folded within the process,
@@ -159,11 +180,15 @@ impl CoalescerBuilder {
             Some(coordinator) if problems.is_empty() => coordinator,
             _ => return Err(BuildError::of(problems)),
         };
-        let core = Arc::new(Core::new(coordinator, self.settings));
+        let books = Arc::<Books>::default();
+        let observers = Observers::new(Arc::clone(&books) as Arc<dyn Observer>, self.observers.0);
+        let core = Arc::new(Core::new(coordinator, self.settings, Arc::new(observers)));
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
         Ok(Coalescer(Arc::new(Inner {
             core,
+            books,
+            built: now(),
             policies,
             disabled,
         })))

@@ -10,7 +10,9 @@ use super::entry::Entry;
 use super::shape::Shape;
 use super::site::CallSite;
 use crate::flight::context::is_inside;
+use crate::ports::event::{BypassReason, CallOutcome};
 use crate::ports::headers::Headers;
+use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
 use crate::words::key::{Key, KeyBuilder, Piece};
 use crate::words::key_part::KeyPart;
@@ -30,16 +32,20 @@ pub struct Call {
 #[derive(Debug)]
 pub(crate) enum Route {
     Coalesce,
-    Bypass,
+    Bypass(BypassReason),
 }
 
 /// What becomes of a call.
 #[derive(Debug)]
 enum Prepared {
-    Coalesce(Scene),
-    Bypass,
-    Refuse(Error),
+    Coalesce(Scene, Ticket),
+    Bypass(Passage),
+    Refuse(Error, Ticket),
 }
+
+/// The way past the coordinator.
+#[derive(Debug)]
+pub(crate) struct Passage(Option<Ticket>);
 
 /// Where a call would be coalesced.
 #[derive(Debug)]
@@ -47,7 +53,7 @@ pub(crate) enum Located {
     Here(Coalescer, Scene),
     /// The process has no coalescer: its configuration is wrong.
     Nowhere,
-    MissingHeader(Coalescer, Arc<Policy>, Error),
+    MissingHeader(Coalescer, Arc<Policy>, Arc<str>, Error),
 }
 
 impl Call {
@@ -90,11 +96,19 @@ impl Call {
         Fut: Future<Output = R> + Send + 'static,
     {
         match self.prepare().await {
-            Prepared::Coalesce(scene) => scene.detached(shape, body).await,
-            Prepared::Bypass => body().await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => body().await,
+            Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
+            Prepared::Bypass(passage) => {
+                let answer = body().await;
+                passage.close();
+                answer
+            }
+            Prepared::Refuse(error, ticket) => match refuse(shape, error, ticket) {
+                Ok(refusal) => refusal,
+                Err(passage) => {
+                    let answer = body().await;
+                    passage.close();
+                    answer
+                }
             },
         }
     }
@@ -107,11 +121,19 @@ impl Call {
         Fut: Future<Output = R>,
     {
         match self.prepare().await {
-            Prepared::Coalesce(scene) => scene.inline(shape, body).await,
-            Prepared::Bypass => body().await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => body().await,
+            Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
+            Prepared::Bypass(passage) => {
+                let answer = body().await;
+                passage.close();
+                answer
+            }
+            Prepared::Refuse(error, ticket) => match refuse(shape, error, ticket) {
+                Ok(refusal) => refusal,
+                Err(passage) => {
+                    let answer = body().await;
+                    passage.close();
+                    answer
+                }
             },
         }
     }
@@ -129,21 +151,22 @@ impl Call {
 
     async fn prepare(self) -> Prepared {
         match self.locate().await {
-            Located::Nowhere => Prepared::Bypass,
-            Located::MissingHeader(coalescer, policy, error) => {
-                let counters = &coalescer.0.core.counters;
+            Located::Nowhere => Prepared::Bypass(Passage(None)),
+            Located::MissingHeader(coalescer, policy, namespace, error) => {
+                let ticket = Ticket::without_key(&coalescer.0.core.observers, &namespace);
                 if policy.missing_header == MissingHeader::Bypass {
-                    counters.bypassed.up();
-                    Prepared::Bypass
+                    Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader))
                 } else {
-                    counters.failed.up();
-                    Prepared::Refuse(error)
+                    Prepared::Refuse(error, ticket)
                 }
             }
-            Located::Here(coalescer, scene) => match route(&coalescer, &scene.policy, &scene.key) {
-                Route::Bypass => Prepared::Bypass,
-                Route::Coalesce => Prepared::Coalesce(scene),
-            },
+            Located::Here(coalescer, scene) => {
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                match route(&coalescer, &scene.policy, &scene.key) {
+                    Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
+                    Route::Coalesce => Prepared::Coalesce(scene, ticket),
+                }
+            }
         }
     }
 
@@ -169,8 +192,11 @@ impl Call {
                 Located::Here(coalescer, Scene { core, policy, key })
             }
             Err(header) => {
-                let error = Error::MissingHeader { namespace, header };
-                Located::MissingHeader(coalescer, policy, error)
+                let error = Error::MissingHeader {
+                    namespace: Arc::clone(&namespace),
+                    header,
+                };
+                Located::MissingHeader(coalescer, policy, namespace, error)
             }
         }
     }
@@ -179,16 +205,44 @@ impl Call {
 /// Whether a call of `key` is coalesced, or runs as if the attribute were not there.
 pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
     let core = &coalescer.0.core;
-    if coalescer.0.disabled
-        || !policy.enabled
-        || core.is_stopping()
-        || is_inside(key)
-        || core.switchboard.is_off(key.namespace())
-    {
-        core.counters.bypassed.up();
-        Route::Bypass
+    let reason = if coalescer.0.disabled {
+        BypassReason::Disabled
+    } else if !policy.enabled {
+        BypassReason::NotEnabled
+    } else if core.is_stopping() {
+        BypassReason::ShuttingDown
+    } else if is_inside(key) {
+        BypassReason::Reentrant
+    } else if core.switchboard.is_off(key.namespace()) {
+        BypassReason::SwitchedOff
     } else {
-        Route::Coalesce
+        return Route::Coalesce;
+    };
+    Route::Bypass(reason)
+}
+
+/// The error as an outcome; where it cannot be one, the call goes past the coordinator.
+fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Result<R, Passage> {
+    match shape.failure(error) {
+        Some(refusal) => {
+            ticket.close(CallOutcome::Failed);
+            Ok(refusal)
+        }
+        None => Err(Passage::new(ticket, BypassReason::MissingHeader)),
+    }
+}
+
+impl Passage {
+    pub(crate) fn new(ticket: Ticket, reason: BypassReason) -> Self {
+        ticket.bypassed(reason);
+        Self(Some(ticket))
+    }
+
+    /// The body has answered the call. Not an `async fn` around it, which would hold it twice.
+    pub(crate) fn close(self) {
+        if let Some(ticket) = self.0 {
+            ticket.close(CallOutcome::Bypassed);
+        }
     }
 }
 
