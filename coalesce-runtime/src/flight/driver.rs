@@ -52,25 +52,32 @@ impl Driver {
                         Ok(answer) => {
                             chase.unheard = false;
                             chase.silent_since = None;
-                            chase.unheard = false;
                             chase.follower.answered(answer, fastrand::f64())
                         }
                         Err(fault) => {
+                            let asked_at = chase.asked_at;
                             chase.unheard |= fault.may_have_been_executed();
-                            self.failed(&mut chase, fault)
+                            self.failed(&mut chase, fault, asked_at)
                         }
                     }
                 }
-                Step::Look => match self.core.coordinator.read(self.entry.key()).await {
-                    Ok(state) => {
-                        chase.silent_since = None;
-                        chase.follower.looked(state.as_ref())
+                Step::Look => {
+                    let asked_at = now();
+                    match self.core.coordinator.read(self.entry.key()).await {
+                        Ok(state) => {
+                            chase.silent_since = None;
+                            chase.follower.looked(state.as_ref())
+                        }
+                        Err(fault) => self.failed(&mut chase, fault, asked_at),
                     }
-                    Err(fault) => self.failed(&mut chase, fault),
-                },
+                }
                 Step::Wait(pause) => {
                     chase.poll_at = now() + pause;
                     self.listen(&mut chase).await
+                }
+                Step::AskAgainIn(pause) => {
+                    chase.poll_at = now() + pause;
+                    Step::KeepWaiting
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
@@ -125,7 +132,8 @@ impl Driver {
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
-        let follower = Follower::new(key, token, lease, settings.poll, seen);
+        let patience = 2 * self.core.coordinator.deadline();
+        let follower = Follower::new(key, token, lease, settings.poll, patience, seen);
         Chase {
             follower,
             token,
@@ -142,14 +150,18 @@ impl Driver {
         if chase.ear.is_some() {
             return Step::KeepWaiting;
         }
+        let asked_at = now();
         match self.core.coordinator.listen(self.entry.key()).await {
             Ok(ear) => {
                 chase.ear = Some(ear);
                 Step::Look
             }
             // Nothing will be heard; polls find the outcome, and the next one tries to listen again.
-            Err(_) => {
+            Err(fault) => {
                 self.core.counters.faults.up();
+                if fault.may_have_been_executed() {
+                    chase.silent_since = Some(asked_at);
+                }
                 Step::KeepWaiting
             }
         }
@@ -174,9 +186,9 @@ impl Driver {
         }
     }
 
-    fn failed(&self, chase: &mut Chase, fault: Fault) -> Step {
+    fn failed(&self, chase: &mut Chase, fault: Fault, asked_at: Instant) -> Step {
         self.core.counters.faults.up();
-        let silence = now() - *chase.silent_since.get_or_insert_with(now);
+        let silence = now() - *chase.silent_since.get_or_insert(asked_at);
         chase.follower.failed(fault, silence, fastrand::f64())
     }
 
@@ -230,7 +242,7 @@ struct Chase {
     poll_at: Instant,
     /// Whether the answer to a BEGIN was lost: the lock may hold this token.
     unheard: bool,
-    /// When the first of the questions in a row that got no answer had failed.
+    /// When the first of the questions in a row that got no answer was asked.
     silent_since: Option<Instant>,
 }
 

@@ -33,12 +33,11 @@ pub(crate) enum Route {
     Bypass,
 }
 
-/// What becomes of a call.
-#[derive(Debug)]
-enum Prepared {
+/// What becomes of a call that returns an `R`.
+enum Prepared<R> {
     Coalesce(Scene),
     Bypass,
-    Refuse(Error),
+    Refused(R),
 }
 
 /// Where a call would be coalesced.
@@ -89,13 +88,10 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static,
     {
-        match self.prepare().await {
+        match self.prepare(shape).await {
             Prepared::Coalesce(scene) => scene.detached(shape, body).await,
             Prepared::Bypass => body().await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => body().await,
-            },
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -106,13 +102,10 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
-        match self.prepare().await {
+        match self.prepare(shape).await {
             Prepared::Coalesce(scene) => scene.inline(shape, body).await,
             Prepared::Bypass => body().await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => body().await,
-            },
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -127,7 +120,7 @@ impl Call {
         Entry::new(self, shape, body)
     }
 
-    async fn prepare(self) -> Prepared {
+    async fn prepare<R, S: Shape<R>>(self, shape: S) -> Prepared<R> {
         match self.locate().await {
             Located::Nowhere => Prepared::Bypass,
             Located::MissingHeader(coalescer, policy, error) => {
@@ -137,7 +130,10 @@ impl Call {
                     Prepared::Bypass
                 } else {
                     counters.failed.up();
-                    Prepared::Refuse(error)
+                    // Who cannot say an error runs the body.
+                    shape
+                        .failure(error)
+                        .map_or(Prepared::Bypass, Prepared::Refused)
                 }
             }
             Located::Here(coalescer, scene) => match route(&coalescer, &scene.policy, &scene.key) {
