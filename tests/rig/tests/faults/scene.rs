@@ -4,8 +4,10 @@ use std::ops::RangeInclusive;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
-    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, check, fleet, now_micros,
+    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, Topology, check, fleet,
+    now_micros,
 };
 
 pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
@@ -18,8 +20,8 @@ pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(500 + 5 * 250);
 /// A lock whose holder cannot say its last word, because faults come one upon another, ends with its lease.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
-pub(crate) struct Scene {
-    pub(crate) server: RedisServer,
+pub(crate) struct Scene<T = RedisServer> {
+    pub(crate) server: T,
     pub(crate) proxy: Option<Proxy>,
     pub(crate) ledger: Ledger,
     pub(crate) pods: Vec<Pod>,
@@ -41,12 +43,6 @@ impl Scene {
         Self::on(RedisServer::start(), pods)
     }
 
-    pub(crate) fn on(server: RedisServer, pods: usize) -> Self {
-        let ledger = Ledger::default();
-        let pods = fleet(POD, pods, &server, &ledger);
-        Self::of(server, None, ledger, pods)
-    }
-
     /// Pods that reach their server by way of a proxy.
     pub(crate) fn behind_proxy(pods: usize) -> Self {
         let (server, ledger) = (RedisServer::start(), Ledger::default());
@@ -56,13 +52,16 @@ impl Scene {
             .collect();
         Self::of(server, Some(proxy), ledger, pods)
     }
+}
 
-    pub(crate) fn of(
-        server: RedisServer,
-        proxy: Option<Proxy>,
-        ledger: Ledger,
-        pods: Vec<Pod>,
-    ) -> Self {
+impl<T: Topology> Scene<T> {
+    pub(crate) fn on(server: T, pods: usize) -> Self {
+        let ledger = Ledger::default();
+        let pods = fleet(POD, pods, &server, &ledger);
+        Self::of(server, None, ledger, pods)
+    }
+
+    pub(crate) fn of(server: T, proxy: Option<Proxy>, ledger: Ledger, pods: Vec<Pod>) -> Self {
         Self {
             server,
             proxy,
@@ -187,9 +186,8 @@ impl Scene {
         }
         if self.trouble_since.is_none() {
             // A lock whose last word was lost in the trouble ends with its lease.
-            let locks = ["KEYS", "*:lock:*"];
             eventually("no lock is left", || {
-                self.server.command(&locks).list().is_empty()
+                self.server.keys("*:lock:*").is_empty()
             });
             assert_eq!(self.server.immortal_keys(), Vec::<String>::new());
         }
@@ -215,13 +213,4 @@ pub(crate) fn load(lasts: Duration) -> Burst {
 /// Lets time pass while a load is on: the fault takes that long, nothing is waited for.
 pub(crate) fn meanwhile(span: Duration) {
     std::thread::sleep(span);
-}
-
-/// Waits until something holds. There is a limit, and reaching it is a failure.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "in vain: {what}");
-        std::thread::sleep(5 * MS);
-    }
 }
