@@ -1,6 +1,8 @@
 //! A cluster of three primaries with a replica each, and what can be done to it.
 
-use super::{Topology, eventually, follows, is_primary};
+use std::time::Duration;
+
+use super::{Topology, eventually, follows, is_primary, within};
 use crate::resp::Value;
 use crate::server::RedisServer;
 
@@ -107,13 +109,17 @@ impl Cluster {
 
     /// The place of a running replica of this primary.
     pub fn replica_of(&self, primary: usize) -> usize {
+        let replicas = self.replicas_of(primary);
+        *replicas.first().expect("a replica of that primary")
+    }
+
+    fn replicas_of(&self, primary: usize) -> Vec<usize> {
         let primary = id(&self.nodes[primary]);
-        let follows = |node: &RedisServer| {
-            let myself = myself(node);
-            myself[2].contains("slave") && myself[3] == primary
+        let follows = |place: &usize| {
+            let node = &self.nodes[*place];
+            node.is_running() && myself(node)[2..4] == ["myself,slave", &*primary]
         };
-        let place = (self.nodes.iter()).position(|node| node.is_running() && follows(node));
-        place.expect("a replica of that primary")
+        (0..self.nodes.len()).filter(follows).collect()
     }
 
     /// Whether the node in this place is running and a primary.
@@ -133,14 +139,19 @@ impl Cluster {
 
     /// The replica in this place takes over in an orderly way.
     pub fn fail_over(&self, replica: usize) {
-        let node = &self.nodes[replica];
-        // It is refused while the replica is still reading its primary's data, and forgotten when the
-        // two do not agree in time.
+        let new = &self.nodes[replica];
+        let primary = myself(new).swap_remove(3);
+        let old = self.nodes.iter().find(|node| id(node) == primary);
+        let old = old.expect("its primary");
         eventually("the replica takes over", || {
-            node.command(&["CLUSTER", "FAILOVER"]);
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            is_primary(node)
+            // Refused while it does not follow; forgotten when the two do not agree in time.
+            new.command(&["CLUSTER", "FAILOVER"]);
+            within(Duration::from_secs(2), || {
+                is_primary(new) && !is_primary(old)
+            })
         });
+        // Its clients stay paused for seconds more, as is seen when it soon leads again.
+        old.command(&["CLIENT", "UNPAUSE"]);
     }
 
     /// Moves the slot of a key, with all that is in it, to the primary in another place; the key is named

@@ -64,12 +64,20 @@ fn follows(server: &RedisServer) -> bool {
 }
 
 /// Waits until something holds. There is a limit, and reaching it is a failure.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+pub fn eventually(what: &str, holds: impl FnMut() -> bool) {
+    assert!(within(Duration::from_secs(20), holds), "in vain: {what}");
+}
+
+/// Waits until something holds, or for so long.
+fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
     while !holds() {
-        assert!(Instant::now() < end, "in vain: {what}");
+        if Instant::now() >= end {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
+    true
 }
 
 #[cfg(test)]

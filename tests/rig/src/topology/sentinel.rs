@@ -54,7 +54,14 @@ impl Sentinels {
             String::new(),
         ];
         let configuration = lines.join("\n");
-        let sentinels = (0..3).map(|_| RedisServer::start_sentinel(&configuration));
+        // They look around every ten seconds otherwise, and a deposed primary is told after eight.
+        let hurry = ["INFO-PERIOD", "500", "PUBLISH-PERIOD", "500"];
+        let hurry = [&["SENTINEL", "DEBUG"], &hurry[..]].concat();
+        let sentinels = (0..3).map(|_| {
+            let sentinel = RedisServer::start_sentinel(&configuration);
+            sentinel.command(&hurry);
+            sentinel
+        });
         let all = Self {
             sentinels: sentinels.collect(),
             servers,
@@ -90,9 +97,17 @@ impl Sentinels {
         &self.servers[place]
     }
 
-    /// The same, to kill or to restart it.
-    pub fn server_mut(&mut self, place: usize) -> &mut RedisServer {
-        &mut self.servers[place]
+    /// Kills the server in this place.
+    pub fn kill(&mut self, place: usize) {
+        self.servers[place].kill();
+    }
+
+    /// Starts it again, as what it was: sentinels write that down in its configuration.
+    pub fn restart(&mut self, place: usize) {
+        self.servers[place].restart();
+        if self.primary() == Some(place) {
+            self.servers[place].command(&["REPLICAOF", "NO", "ONE"]);
+        }
     }
 
     /// The sentinel in this place.

@@ -120,7 +120,8 @@ impl<T: Topology> Scene<T> {
     /// A key that nobody has asked for yet.
     pub(crate) fn new_key(&mut self) -> String {
         self.bursts += 1;
-        format!("key {}", self.bursts)
+        // Nothing that would be escaped: tests look for it in Redis.
+        format!("key-{}.", self.bursts)
     }
 
     /// Three callers in each pod call a new key at once: how many runs that takes.
@@ -153,8 +154,14 @@ impl<T: Topology> Scene<T> {
     /// Everything is healed: before long, the pods share each run again.
     pub(crate) fn recovers(&mut self) {
         let healed = Instant::now();
-        let mut tries = 0;
-        while self.runs_of_a_burst(Site::InFlight) != 1 {
+        let (mut tries, mut shared) = (0, 0);
+        // In a cluster each key may be on another node.
+        let places = self.server.primaries().len();
+        while shared < 2 * places - 1 {
+            shared = match self.runs_of_a_burst(Site::InFlight) {
+                1 => shared + 1,
+                _ => 0,
+            };
             tries += 1;
             // Recovery is noticed within a second; the bursts take their time, and the machine is busy.
             let waited = healed.elapsed();
@@ -162,7 +169,7 @@ impl<T: Topology> Scene<T> {
         }
         let since = self.trouble_since.take().expect("a trouble");
         self.trouble.push(since..=now_micros());
-        println!("recovered in {:?}, at try {tries}", healed.elapsed());
+        println!("recovered in {:?}, in {tries} tries", healed.elapsed());
     }
 
     /// The end: every answer and run is as it should be, and nothing is left behind. Two bodies and
