@@ -69,6 +69,8 @@ impl Stage {
     pub(crate) fn play(&self, story: &[Step]) -> Result<(), String> {
         let key = self.new_key();
         let mut cell = Cell::default();
+        // A story that failed may have left messages that nobody heard.
+        drop(self.heard());
         let mut before = self.look(&key);
         for (number, step) in story.iter().enumerate() {
             let (seen, mut first) = (mark_of(&step.question, &before), None);
