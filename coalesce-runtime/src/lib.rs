@@ -10,6 +10,8 @@ pub mod contract;
 mod engine;
 mod flight;
 mod format;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod ports;
 mod roof;
 mod words;
