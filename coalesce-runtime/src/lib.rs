@@ -13,6 +13,8 @@ mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod ports;
 mod roof;
 mod words;
