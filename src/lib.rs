@@ -49,6 +49,7 @@
 //! | make request headers part of a key | [`Headers`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count | [`Coalescer::counts`], [`Counts`] |
+//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //!
@@ -57,10 +58,10 @@
 
 pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
-    AlreadySet, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder, Counts, DirectCall,
-    Entry, Error, Fault, Headers, Key, KeyBuilder, KeyPart, KeyWriter, MemoryCoordinator,
-    MissingHeader, OnError, OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator,
-    RedisHealth, RedisSettings, Scope, UrlProblem, coordination,
+    AlreadySet, BreakerState, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
+    CoordinatorHealth, Counts, DirectCall, Entry, Error, Fault, Headers, Health, Key, KeyBuilder,
+    KeyPart, KeyWriter, LastFault, MemoryCoordinator, MissingHeader, OnError, OnRedisError, Piece,
+    Policy, Position, Problem, RedisCoordinator, RedisSettings, Scope, UrlProblem, coordination,
 };
 
 #[doc(hidden)]

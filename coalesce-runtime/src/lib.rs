@@ -14,14 +14,16 @@ mod roof;
 mod words;
 
 pub use backend::memory::MemoryCoordinator;
-pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
+pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
 pub use ports::headers::Headers;
+pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};
 pub use ports::observer::Counts;
 pub use roof::builder::CoalescerBuilder;
 pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::health::Health;
 pub use words::error::{BuildError, Error, Problem};
 pub use words::fault::Fault;
 pub use words::key::{Key, KeyBuilder, Piece};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 
-use super::fold::Fold;
+use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
 use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) refresh_pause: Duration,
     /// Refreshes of this process that may run at once.
     pub(crate) max_refreshes: usize,
+    /// What may be in progress in this process at once.
+    pub(crate) limits: Limits,
 }
 
 impl Settings {
@@ -45,6 +47,10 @@ impl Default for Settings {
             delivery: Duration::from_secs(5),
             refresh_pause: Duration::from_secs(1),
             max_refreshes: 64,
+            limits: Limits {
+                entries: 100_000,
+                members: 100_000,
+            },
         }
     }
 }
@@ -66,7 +72,7 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(coordinator: Arc<dyn Coordinator>, settings: Settings) -> Self {
-        let fold = Arc::<Fold>::default();
+        let fold = Arc::new(Fold::new(settings.limits));
         Self {
             heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), &settings),
             switchboard: Switchboard::new(Arc::clone(&coordinator)),

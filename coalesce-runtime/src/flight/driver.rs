@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::core::{Core, Working};
-use super::fold::Entry;
+use super::entry::Entry;
 use super::heartbeat::Election;
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -171,6 +171,8 @@ impl Driver {
     async fn wait(&self, chase: &mut Chase) -> Option<Step> {
         loop {
             tokio::select! {
+                // In this order: what has come counts more than asking for it.
+                biased;
                 notice = hear(&mut chase.ear) => match notice {
                     Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
                     Notice::Message(message) => return Some(chase.follower.heard(message)),

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::core::Settings;
-use super::fold::{Entry, Fold};
+use super::entry::Entry;
+use super::fold::Fold;
 use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
 use crate::format::envelope::Seen;

@@ -166,6 +166,8 @@ impl Driver {
         let mut pending_until = pending_until;
         loop {
             tokio::select! {
+                // In this order: a body that has ended counts more than that nobody waits for it.
+                biased;
                 report = &mut report => return report.ok(),
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
                 () = reached(pending_until) => {

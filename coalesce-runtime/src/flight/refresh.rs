@@ -7,7 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::Lane;
+use super::entry::Lane;
 use super::heartbeat::Election;
 use super::leader::Runner;
 use crate::engine::ask::{BeginAnswer, BeginAsk};
@@ -33,7 +33,9 @@ pub(crate) fn start(
     if core.is_stopping() {
         return;
     }
-    let mut member = core.fold.join(Lane::Refresh, key);
+    let Some(mut member) = core.fold.join(Lane::Refresh, key) else {
+        return;
+    };
     if !member.reads() {
         return;
     }

@@ -2,4 +2,5 @@
 
 pub(crate) mod coordinator;
 pub(crate) mod headers;
+pub(crate) mod health;
 pub(crate) mod observer;

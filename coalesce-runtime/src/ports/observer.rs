@@ -40,6 +40,8 @@ counters! {
     timed_out,
     /// Calls that got an error of ours other than a wait timeout.
     failed,
+    /// Calls that ran their body because as much was in progress in this process as may be.
+    capped,
     /// Bodies started: for a flight, a refresh, or for this process alone.
     executions,
     /// Bodies started for this process alone: a marker, a timeout, or no coordinator.

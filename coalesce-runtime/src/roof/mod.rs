@@ -7,6 +7,7 @@ pub(crate) mod coalescer;
 pub(crate) mod default;
 pub(crate) mod direct;
 pub(crate) mod entry;
+pub(crate) mod health;
 pub(crate) mod shape;
 pub(crate) mod site;
 mod site_reader;
