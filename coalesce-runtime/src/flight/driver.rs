@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::core::{Core, Working};
+use super::core::{Core, Counted};
 use super::entry::Entry;
 use super::heartbeat::Election;
 use super::leader::LastWord;
@@ -24,7 +24,7 @@ pub(crate) struct Driver {
     pub(super) policy: Arc<Policy>,
     pub(super) entry: Arc<Entry>,
     settled: bool,
-    _working: Working,
+    _working: Counted,
 }
 
 impl Driver {
@@ -34,7 +34,7 @@ impl Driver {
             policy: Arc::clone(policy),
             entry: Arc::clone(entry),
             settled: false,
-            _working: core.driver(),
+            _working: core.drivers.one_more(),
         }
     }
 
@@ -44,8 +44,16 @@ impl Driver {
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
+            if !matches!(step, Step::Lead { .. } | Step::GiveUp(_)) {
+                chase.asking = None;
+            }
             step = match step {
                 Step::Ask(ask) => {
+                    chase.asking = Some(self.core.elections.one_more());
+                    if self.core.hands_over() {
+                        step = Step::GiveUp(Fault::Disconnected);
+                        continue;
+                    }
                     chase.asked_at = now();
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
@@ -90,9 +98,10 @@ impl Driver {
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
                     let election = chase.election(seen);
+                    let asking = chase.asking.take();
                     // Who leads listens to nobody: an ear left open would fill up.
                     drop(chase);
-                    return self.lead(election, None).await;
+                    return self.lead(election, asking, None).await;
                 }
                 Step::Settle(arrived) => {
                     self.arrived(arrived);
@@ -103,7 +112,15 @@ impl Driver {
                     return self.leave(&chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    return self.go_on_without(fault, chase.granted()).await;
+                    let mut granted = chase.granted();
+                    if self.core.is_stopping()
+                        && let Some(election) = granted.take()
+                    {
+                        // There will be no time for a last word.
+                        self.free(election).await;
+                    }
+                    drop(chase);
+                    return self.go_on_without(fault, granted).await;
                 }
             };
         }
@@ -138,6 +155,7 @@ impl Driver {
             follower,
             token,
             ear,
+            asking: None,
             asked_at: now(),
             poll_at: now(),
             unheard: false,
@@ -239,6 +257,8 @@ struct Chase {
     follower: Follower,
     token: Token,
     ear: Option<Listener>,
+    /// Counts the last BEGIN, until what it won is in good hands.
+    asking: Option<Counted>,
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
     poll_at: Instant,

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::core::Counted;
 use super::driver::Driver;
 use super::heartbeat::{Election, Hold};
 use super::seat::Seat;
@@ -114,9 +115,15 @@ impl Driver {
     ///
     /// The hold ends before the lock does: a beat on its way while the lock is freed and the state is
     /// what it was would take it again, for nobody.
-    pub(crate) async fn lead(mut self, election: Election, runner: Option<Runner>) {
+    pub(crate) async fn lead(
+        mut self,
+        election: Election,
+        asking: Option<Counted>,
+        runner: Option<Runner>,
+    ) {
         let pending = self.policy.clocks().pending();
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
+        drop(asking);
         let refreshes = runner.is_some();
         match self.body(Some(election.asked_at + pending), runner).await {
             Some(report) => self.bring_home(election, hold, report).await,

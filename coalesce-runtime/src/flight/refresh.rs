@@ -60,6 +60,10 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         seen: Some(outdated),
         following: None,
     };
+    let asking = driver.core.elections.one_more();
+    if driver.core.hands_over() {
+        return;
+    }
     let asked_at = now();
     let mut election = Election {
         token,
@@ -76,14 +80,14 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         Ok(BeginAnswer::Lead { seen }) => {
             driver.core.counters.refreshes.up();
             election.seen = seen;
-            driver.lead(election, Some(runner)).await;
+            driver.lead(election, Some(asking), Some(runner)).await;
         }
         // Somebody has refreshed it in the meantime.
         Ok(BeginAnswer::State(_)) => {}
         // Somebody is at it. The entry stays for a while, so that not every stale answer asks again.
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
             // A rest is no refresh: it must not keep other keys from theirs.
-            drop(permit);
+            drop((asking, permit));
             tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
         }
         Err(fault) => {
@@ -91,7 +95,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
             if fault.may_have_been_executed() {
                 driver.free(election).await;
             }
-            drop(permit);
+            drop((asking, permit));
             tokio::time::sleep(settings.refresh_pause).await;
         }
     }

@@ -1,5 +1,11 @@
 //! Very many different keys: a process that has answered for all of them is as large as before.
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it has measured"
+)]
+
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
