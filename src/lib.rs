@@ -51,6 +51,8 @@
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
+//! | know what is promised, and the test behind each promise | [`promises`] |
+//! | run the Redis, its rights, its alarms | [`operating`] |
 //!
 //! When to use this and when not, the four clocks, and what happens in which failure are in the
 //! [README](https://github.com/coalesce-rs/coalesce#readme).
@@ -66,6 +68,12 @@ pub use coalesce_runtime::{
 
 #[doc(hidden)]
 pub use coalesce_runtime::contract as __private;
+
+#[doc = include_str!("../docs/promises.md")]
+pub mod promises {}
+
+#[doc = include_str!("../docs/operating.md")]
+pub mod operating {}
 
 /// Compiles and runs the README's examples.
 #[cfg(doctest)]

@@ -24,7 +24,7 @@ const MACROS: &House = &[
     (1, &["parse"]),
     (2, &["analyze"]),
     (3, &["expand"]),
-    (4, &["lib", "tests"]),
+    (4, &["attribute", "fuzzing", "lib", "tests"]),
 ];
 
 type MayStand = fn(&str) -> bool;

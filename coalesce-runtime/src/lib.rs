@@ -10,6 +10,9 @@ pub mod contract;
 mod engine;
 mod flight;
 mod format;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod ports;

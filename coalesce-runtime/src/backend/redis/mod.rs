@@ -19,6 +19,8 @@ mod client;
 mod clock;
 mod connect;
 mod fault;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod health;
 mod keeper;
 mod keyspace;
