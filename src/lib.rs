@@ -49,6 +49,7 @@
 //! | make request headers part of a key | [`Headers`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
+//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //! | know what is promised, and the test behind each promise | [`promises`] |
@@ -59,11 +60,11 @@
 
 pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
-    AlreadySet, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder, Counts, DirectCall,
-    Distribution, Entry, Error, Fault, Gauges, Headers, Key, KeyBuilder, KeyPart, KeyWriter,
-    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
-    Position, Problem, RedisCoordinator, RedisHealth, RedisSettings, Scope, Snapshot, UrlProblem,
-    coordination, observing,
+    AlreadySet, BreakerState, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
+    CoordinatorHealth, Counts, DirectCall, Distribution, Entry, Error, Fault, Gauges, Headers,
+    Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault, MemoryCoordinator, MissingHeader,
+    NamespaceSnapshot, OnError, OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator,
+    RedisSettings, Scope, Snapshot, UrlProblem, coordination, observing,
 };
 
 #[doc(hidden)]

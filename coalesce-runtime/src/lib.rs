@@ -20,14 +20,16 @@ mod roof;
 mod words;
 
 pub use backend::memory::MemoryCoordinator;
-pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
+pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
 pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot};
 pub use ports::headers::Headers;
+pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};
 pub use roof::builder::CoalescerBuilder;
 pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::health::Health;
 pub use words::error::{BuildError, Error, Problem};
 pub use words::fault::Fault;
 pub use words::key::{Key, KeyBuilder, Piece};
@@ -52,7 +54,7 @@ pub mod coordination {
     pub use crate::engine::cell::{Cell, Told};
     pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};
     pub use crate::format::message::Message;
-    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Reply};
+    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Renewals, Reply};
     pub use crate::words::clock::{ServerClock, ServerTime};
     pub use crate::words::token::Token;
 }

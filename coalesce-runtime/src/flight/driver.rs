@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::core::{Core, Working};
-use super::fold::Entry;
+use super::core::{Core, Counted};
+use super::entry::Entry;
 use super::heartbeat::Election;
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -28,7 +28,7 @@ pub(crate) struct Driver {
     /// Why the body would run.
     pub(super) cause: Cause,
     settled: bool,
-    _working: Working,
+    _working: Counted,
 }
 
 impl Driver {
@@ -44,7 +44,7 @@ impl Driver {
             entry: Arc::clone(entry),
             cause,
             settled: false,
-            _working: core.driver(),
+            _working: core.drivers.one_more(),
         }
     }
 
@@ -54,8 +54,16 @@ impl Driver {
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
+            if !matches!(step, Step::Lead { .. } | Step::GiveUp(_)) {
+                chase.asking = None;
+            }
             step = match step {
                 Step::Ask(ask) => {
+                    chase.asking = Some(self.core.elections.one_more());
+                    if self.core.hands_over() {
+                        step = Step::GiveUp(Fault::Disconnected);
+                        continue;
+                    }
                     chase.asked_at = now();
                     chase.polled = std::mem::take(&mut chase.poll_is_due);
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
@@ -63,25 +71,32 @@ impl Driver {
                         Ok(answer) => {
                             chase.unheard = false;
                             chase.silent_since = None;
-                            chase.unheard = false;
                             chase.follower.answered(answer, fastrand::f64())
                         }
                         Err(fault) => {
+                            let asked_at = chase.asked_at;
                             chase.unheard |= fault.may_have_been_executed();
-                            chase.failed(fault)
+                            chase.failed(fault, asked_at)
                         }
                     }
                 }
-                Step::Look => match self.core.coordinator.read(self.entry.key()).await {
-                    Ok(state) => {
-                        chase.silent_since = None;
-                        chase.follower.looked(state.as_ref())
+                Step::Look => {
+                    let asked_at = now();
+                    match self.core.coordinator.read(self.entry.key()).await {
+                        Ok(state) => {
+                            chase.silent_since = None;
+                            chase.follower.looked(state.as_ref())
+                        }
+                        Err(fault) => chase.failed(fault, asked_at),
                     }
-                    Err(fault) => chase.failed(fault),
-                },
+                }
                 Step::Wait(pause) => {
                     chase.poll_at = now() + pause;
                     self.listen(&mut chase).await
+                }
+                Step::AskAgainIn(pause) => {
+                    chase.poll_at = now() + pause;
+                    Step::KeepWaiting
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
@@ -97,9 +112,10 @@ impl Driver {
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
                     let election = chase.election(seen);
+                    let asking = chase.asking.take();
                     // Who leads listens to nobody: an ear left open would fill up.
                     drop(chase);
-                    return self.lead(election, None).await;
+                    return self.lead(election, asking, None).await;
                 }
                 Step::Settle(arrived) => {
                     if chase.overslept(&arrived, self.core.coordinator.clock()) {
@@ -113,7 +129,15 @@ impl Driver {
                     return self.leave(&chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    return self.go_on_without(fault, chase.granted()).await;
+                    let mut granted = chase.granted();
+                    if self.core.is_stopping()
+                        && let Some(election) = granted.take()
+                    {
+                        // There will be no time for a last word.
+                        self.free(election).await;
+                    }
+                    drop(chase);
+                    return self.go_on_without(fault, granted).await;
                 }
             };
         }
@@ -142,11 +166,13 @@ impl Driver {
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
-        let follower = Follower::new(key, token, lease, settings.poll, seen);
+        let patience = 2 * self.core.coordinator.deadline();
+        let follower = Follower::new(key, token, lease, settings.poll, patience, seen);
         Chase {
             follower,
             token,
             ear,
+            asking: None,
             asked_at: now(),
             poll_at: now(),
             unheard: false,
@@ -161,13 +187,19 @@ impl Driver {
         if chase.ear.is_some() {
             return Step::KeepWaiting;
         }
+        let asked_at = now();
         match self.core.coordinator.listen(self.entry.key()).await {
             Ok(ear) => {
                 chase.ear = Some(ear);
                 Step::Look
             }
             // Nothing will be heard; polls find the outcome, and the next one tries to listen again.
-            Err(_) => Step::KeepWaiting,
+            Err(fault) => {
+                if fault.may_have_been_executed() {
+                    chase.silent_since = Some(asked_at);
+                }
+                Step::KeepWaiting
+            }
         }
     }
 
@@ -175,6 +207,8 @@ impl Driver {
     async fn wait(&self, chase: &mut Chase) -> Option<Step> {
         loop {
             tokio::select! {
+                // In this order: what has come counts more than asking for it.
+                biased;
                 notice = hear(&mut chase.ear) => match notice {
                     Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
                     Notice::Message(message) => return Some(chase.follower.heard(message)),
@@ -238,12 +272,14 @@ struct Chase {
     follower: Follower,
     token: Token,
     ear: Option<Listener>,
+    /// Counts the last BEGIN, until what it won is in good hands.
+    asking: Option<Counted>,
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
     poll_at: Instant,
     /// Whether the answer to a BEGIN was lost: the lock may hold this token.
     unheard: bool,
-    /// When the first of the questions in a row that got no answer had failed.
+    /// When the first of the questions in a row that got no answer was asked.
     silent_since: Option<Instant>,
     /// Whether the next question is a poll.
     poll_is_due: bool,
@@ -255,8 +291,8 @@ struct Chase {
 const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
 
 impl Chase {
-    fn failed(&mut self, fault: Fault) -> Step {
-        let silence = now() - *self.silent_since.get_or_insert_with(now);
+    fn failed(&mut self, fault: Fault, asked_at: Instant) -> Step {
+        let silence = now() - *self.silent_since.get_or_insert(asked_at);
         self.follower.failed(fault, silence, fastrand::f64())
     }
 

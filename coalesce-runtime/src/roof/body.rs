@@ -16,7 +16,7 @@ use crate::flight::seat::Seat;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
 use crate::format::envelope::{Seen, Status};
-use crate::ports::event::{CallOutcome, Cause, Ending, Event, Incident};
+use crate::ports::event::{BypassReason, CallOutcome, Cause, Ending, Event, Incident};
 use crate::ports::ticket::{Execution, Ticket};
 use crate::words::clock::now;
 use crate::words::error::Error;
@@ -37,6 +37,7 @@ enum Next<R> {
     Stale(R, Option<Seen>),
     Seat(Seat),
     Again,
+    Bypass(BypassReason),
     Alone,
 }
 
@@ -91,6 +92,9 @@ impl Scene {
                     return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
                 }
                 Next::Again => {}
+                Next::Bypass(reason) => {
+                    return Box::pin(self.bypass(body(), waiter, reason)).await;
+                }
                 Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
             }
         }
@@ -123,6 +127,9 @@ impl Scene {
                     return value;
                 }
                 Next::Again => {}
+                Next::Bypass(reason) => {
+                    return Box::pin(self.bypass(body(), waiter, reason)).await;
+                }
                 Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
             }
         }
@@ -134,6 +141,19 @@ impl Scene {
         let value = Context::of_flight(&self.key).run(Box::pin(body)).await;
         execution.end(Ending::Value, now());
         waiter.answered(CallOutcome::Led);
+        value
+    }
+
+    /// Runs the body as if the attribute were not there.
+    async fn bypass<Fut: Future>(
+        &self,
+        body: Fut,
+        waiter: Waiter,
+        reason: BypassReason,
+    ) -> Fut::Output {
+        waiter.bypassed(reason);
+        let value = Context::of_flight(&self.key).run(Box::pin(body)).await;
+        waiter.answered(CallOutcome::Bypassed);
         value
     }
 
@@ -239,6 +259,7 @@ impl Scene {
                     None => Next::Alone,
                 };
             }
+            Turn::Bypass(reason) => return Next::Bypass(reason),
             Turn::Alone => return Next::Alone,
             Turn::Followed(outcome) => (outcome, None),
             Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),

@@ -9,6 +9,7 @@ pub(crate) mod direct;
 pub(crate) mod entry;
 #[cfg(feature = "metrics")]
 mod gauges;
+pub(crate) mod health;
 pub(crate) mod shape;
 pub(crate) mod site;
 mod site_reader;

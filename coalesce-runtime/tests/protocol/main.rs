@@ -6,6 +6,7 @@ mod fleet;
 
 mod giving_up;
 mod invalidation;
+mod limits;
 mod lossy;
 mod outcomes;
 mod retaking;

@@ -11,6 +11,11 @@
     reason = "a test fails by panicking"
 )]
 
+#![expect(
+    clippy::print_stdout,
+    reason = "a test that plays says how much it has played"
+)]
+
 mod rules;
 mod said;
 mod seen;

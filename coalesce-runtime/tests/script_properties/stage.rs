@@ -19,6 +19,10 @@ use crate::story::{Mark, Question, Step};
 /// States live so long that nothing ends by itself while a slow machine looks at it.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);
 
+/// Until when a lock that is gone may be taken again: the year 2096, or not at all.
+const ALWAYS: ServerTime = ServerTime::from_micros(4_000_000_000_000_000);
+const NEVER: ServerTime = ServerTime::from_micros(0);
+
 pub(crate) struct Stage {
     _server: RedisServer,
     runtime: Runtime,
@@ -150,14 +154,16 @@ impl Stage {
                         token: token(*flight),
                         seen,
                         lease: Duration::from_secs(*seconds),
+                        retake_until: ALWAYS,
                     };
-                    let answers = self
+                    let mut answers = self
                         .coordinator
                         .renew(std::slice::from_ref(&ask))
                         .await
                         .unwrap();
                     assert_eq!(answers.len(), 1);
-                    (renewed(answers[0]), renewed(cell.renew(now, &ask)), None)
+                    let answer = answers.remove(0).unwrap();
+                    (renewed(answer), renewed(cell.renew(now, &ask)), None)
                 }
                 Question::Finish {
                     flight,
@@ -172,7 +178,8 @@ impl Stage {
                         ended_ago: Duration::from_millis(3),
                         life: LIFE,
                         seen,
-                        may_retake: *may_retake,
+                        retake_until: if *may_retake { ALWAYS } else { NEVER },
+                        began: None,
                         spare_value: spare_value.map(Duration::from_micros),
                     };
                     let answer = self.coordinator.finish(key, &ask).await.unwrap();
@@ -298,7 +305,8 @@ impl Stage {
             ended_ago: Duration::from_micros(ended_ago),
             life: LIFE,
             seen: Seen::NOTHING,
-            may_retake: false,
+            retake_until: NEVER,
+            began: None,
             spare_value: None,
         };
         self.runtime.block_on(async {
