@@ -19,10 +19,6 @@ use crate::story::{Mark, Question, Step};
 /// States live so long that nothing ends by itself while a slow machine looks at it.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);
 
-/// Until when a lock that is gone may be taken again: the year 2096, or not at all.
-const ALWAYS: ServerTime = ServerTime::from_micros(4_000_000_000_000_000);
-const NEVER: ServerTime = ServerTime::from_micros(0);
-
 pub(crate) struct Stage {
     _server: RedisServer,
     runtime: Runtime,
@@ -73,6 +69,8 @@ impl Stage {
     pub(crate) fn play(&self, story: &[Step]) -> Result<(), String> {
         let key = self.new_key();
         let mut cell = Cell::default();
+        // A story that failed may have left messages that nobody heard.
+        drop(self.heard());
         let mut before = self.look(&key);
         for (number, step) in story.iter().enumerate() {
             let (seen, mut first) = (mark_of(&step.question, &before), None);
@@ -147,23 +145,29 @@ impl Stage {
                     (begun(answer), begun(cell.begin(now, &ask)), None)
                 }
                 Question::Renew {
-                    flight, seconds, ..
+                    flight,
+                    seconds,
+                    may_retake,
+                    ..
                 } => {
                     let ask = RenewAsk {
                         key: key.clone(),
                         token: token(*flight),
                         seen,
                         lease: Duration::from_secs(*seconds),
-                        retake_until: ALWAYS,
+                        retake_until: retake_until(*may_retake),
                     };
-                    let mut answers = self
+                    let answers = self
                         .coordinator
                         .renew(std::slice::from_ref(&ask))
                         .await
                         .unwrap();
                     assert_eq!(answers.len(), 1);
-                    let answer = answers.remove(0).unwrap();
-                    (renewed(answer), renewed(cell.renew(now, &ask)), None)
+                    (
+                        renewed(answers[0].unwrap()),
+                        renewed(cell.renew(now, &ask)),
+                        None,
+                    )
                 }
                 Question::Finish {
                     flight,
@@ -178,7 +182,7 @@ impl Stage {
                         ended_ago: Duration::from_millis(3),
                         life: LIFE,
                         seen,
-                        retake_until: if *may_retake { ALWAYS } else { NEVER },
+                        retake_until: retake_until(*may_retake),
                         began: None,
                         spare_value: spare_value.map(Duration::from_micros),
                     };
@@ -209,15 +213,12 @@ impl Stage {
                 }
                 Question::LockVanishes => {
                     self.remove(&names(key)[0]);
-                    for flight in flights() {
-                        cell.abandon(now, key, flight);
-                    }
+                    forget_lock(cell, now, key);
                     (Said::Nothing, Said::Nothing, None)
                 }
                 Question::StateVanishes => {
                     self.remove(&names(key)[1]);
-                    cell.plant(bytes::Bytes::new(), now);
-                    cell.expire(now);
+                    forget_state(cell, now);
                     (Said::Nothing, Said::Nothing, None)
                 }
             }
@@ -305,7 +306,7 @@ impl Stage {
             ended_ago: Duration::from_micros(ended_ago),
             life: LIFE,
             seen: Seen::NOTHING,
-            retake_until: NEVER,
+            retake_until: retake_until(false),
             began: None,
             spare_value: None,
         };
@@ -345,6 +346,22 @@ fn mark_of(question: &Question, sight: &Sight) -> Seen {
         Mark::OfNow => sight.mark(),
         Mark::Of(flight) => token(flight).into(),
     }
+}
+
+fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
+    for flight in flights() {
+        cell.abandon(now, key, flight);
+    }
+}
+
+fn forget_state(cell: &mut Cell, now: ServerTime) {
+    cell.plant(bytes::Bytes::new(), now);
+    cell.expire(now);
+}
+
+/// Of two clocks that differ it is far ahead, or far behind.
+fn retake_until(may_retake: bool) -> ServerTime {
+    ServerTime::from_micros(if may_retake { 9_000_000_000_000_000 } else { 0 })
 }
 
 fn envelope(flight: u8, status: Status, payload: usize) -> Envelope {
