@@ -50,8 +50,8 @@
 //! | make request headers part of a key | [`Headers`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
-//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
+//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //! | know what is promised, and the test behind each promise | [`promises`] |

@@ -171,12 +171,18 @@ impl Driver {
             None => self.entry.offer(seat),
         }
         let mut pending_until = pending_until;
+        let beat = beat_of(self.core.settings.lease);
+        let mut look_at = pending_until.map(|_| now() + beat);
         loop {
             tokio::select! {
                 // In this order: a body that has ended counts more than that nobody waits for it.
                 biased;
                 report = &mut report => return report.ok(),
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
+                () = reached(look_at) => {
+                    look_at = Some(now() + beat);
+                    self.core.heartbeat.tend();
+                }
                 () = reached(pending_until) => {
                     // The key is free for others now, and so are those who wait here: one of them
                     // will lead. The body's own caller still gets its own value.

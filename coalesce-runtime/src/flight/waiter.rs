@@ -67,10 +67,10 @@ pub(crate) enum Turn {
     },
     /// It has neither.
     Error(Error),
-    /// There is no place for it: it runs the body as if the attribute were not there.
-    Bypass(BypassReason),
     /// Nothing can be shared, not even within this process: it runs the body by itself.
     Alone,
+    /// There is no room for it in this process.
+    Capped,
 }
 
 impl Waiter {
@@ -144,6 +144,11 @@ impl Waiter {
         }
     }
 
+    /// This caller's body runs as if the attribute were not there: as much is in progress here as may be.
+    pub(crate) fn capped(&self) {
+        self.ticket.bypassed(BypassReason::Capped);
+    }
+
     /// Waits until the flight whose body this caller ran has been settled.
     pub(crate) async fn settled(mut self) -> Ticket {
         if let Some(member) = &mut self.member {
@@ -155,11 +160,6 @@ impl Waiter {
     /// The caller has its answer.
     pub(crate) fn answered(self, outcome: CallOutcome) {
         self.ticket.close(outcome);
-    }
-
-    /// The caller's body runs as if the attribute were not there.
-    pub(crate) fn bypassed(&self, reason: BypassReason) {
-        self.ticket.bypassed(reason);
     }
 
     /// Why the body runs, when it runs for this caller and nobody else.
@@ -254,7 +254,7 @@ impl Waiter {
                 _ => {}
             }
         }
-        Turn::Bypass(BypassReason::OverLimit)
+        Turn::Capped
     }
 
     /// Whether what is stored can be an answer.

@@ -98,7 +98,7 @@ closed_set! {
     /// A header that is part of the key is absent, and the call site says to go on without sharing.
     MissingHeader = missing_header,
     /// As much was in progress in this process as may be.
-    OverLimit = over_limit,
+    Capped = capped,
 }
 
 closed_set! {

@@ -49,8 +49,8 @@ impl Observed {
     }
 
     fn faulted(&self, namespace: &str, operation: Operation, fault: Fault) {
-        let faulted = Event::Faulted { operation, fault };
-        self.observers.record(namespace, &faulted);
+        self.observers
+            .record(namespace, &Event::Faulted { operation, fault });
     }
 
     fn of_key<'a, A: 'a>(
@@ -67,8 +67,6 @@ impl Observed {
     }
 }
 
-// What it does not forward would be answered by the trait's defaults.
-#[warn(clippy::missing_trait_methods)]
 impl Coordinator for Observed {
     fn kind(&self) -> &'static str {
         self.inner.kind()
@@ -78,12 +76,12 @@ impl Coordinator for Observed {
         self.inner.deadline()
     }
 
-    fn clock(&self) -> ServerClock {
-        self.inner.clock()
-    }
-
     fn health(&self) -> CoordinatorHealth {
         self.inner.health()
+    }
+
+    fn clock(&self) -> ServerClock {
+        self.inner.clock()
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
@@ -94,7 +92,6 @@ impl Coordinator for Observed {
         self.of_key(key, Operation::Begin, self.inner.begin(key, ask))
     }
 
-    /// One round trip of the process; a lease without an answer is a fault of its namespace.
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         let reply = self.of_process(Operation::Renew, self.inner.renew(asks));
         Box::pin(async move {

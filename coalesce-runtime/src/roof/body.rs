@@ -16,7 +16,7 @@ use crate::flight::seat::Seat;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
 use crate::format::envelope::{Seen, Status};
-use crate::ports::event::{BypassReason, CallOutcome, Cause, Ending, Event, Incident};
+use crate::ports::event::{CallOutcome, Cause, Ending, Event, Incident};
 use crate::ports::ticket::{Execution, Ticket};
 use crate::words::clock::now;
 use crate::words::error::Error;
@@ -37,8 +37,8 @@ enum Next<R> {
     Stale(R, Option<Seen>),
     Seat(Seat),
     Again,
-    Bypass(BypassReason),
     Alone,
+    Capped,
 }
 
 /// What a stored value was.
@@ -92,10 +92,8 @@ impl Scene {
                     return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
                 }
                 Next::Again => {}
-                Next::Bypass(reason) => {
-                    return Box::pin(self.bypass(body(), waiter, reason)).await;
-                }
                 Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
             }
         }
     }
@@ -127,10 +125,8 @@ impl Scene {
                     return value;
                 }
                 Next::Again => {}
-                Next::Bypass(reason) => {
-                    return Box::pin(self.bypass(body(), waiter, reason)).await;
-                }
                 Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
             }
         }
     }
@@ -141,19 +137,6 @@ impl Scene {
         let value = Context::of_flight(&self.key).run(Box::pin(body)).await;
         execution.end(Ending::Value, now());
         waiter.answered(CallOutcome::Led);
-        value
-    }
-
-    /// Runs the body as if the attribute were not there.
-    async fn bypass<Fut: Future>(
-        &self,
-        body: Fut,
-        waiter: Waiter,
-        reason: BypassReason,
-    ) -> Fut::Output {
-        waiter.bypassed(reason);
-        let value = Context::of_flight(&self.key).run(Box::pin(body)).await;
-        waiter.answered(CallOutcome::Bypassed);
         value
     }
 
@@ -259,8 +242,8 @@ impl Scene {
                     None => Next::Alone,
                 };
             }
-            Turn::Bypass(reason) => return Next::Bypass(reason),
             Turn::Alone => return Next::Alone,
+            Turn::Capped => return Next::Capped,
             Turn::Followed(outcome) => (outcome, None),
             Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),
             Turn::Stale { outcome, refresh } => (outcome, Some(Stored::Stale(refresh))),
@@ -298,6 +281,14 @@ const fn cause_after(error: &Error) -> Cause {
             Cause::Abandoned
         }
     }
+}
+
+/// Runs the body as if the attribute were not there.
+async fn past_the_limits<Fut: Future>(body: Fut, waiter: Waiter) -> Fut::Output {
+    waiter.capped();
+    let value = Box::pin(body).await;
+    waiter.answered(CallOutcome::Bypassed);
+    value
 }
 
 /// Whether an outcome can be read as an `R`, and the value if so.

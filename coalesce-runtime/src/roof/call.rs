@@ -218,7 +218,7 @@ pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route 
     Route::Bypass(reason)
 }
 
-/// The error as an outcome; where it cannot be one, the call goes past the coordinator.
+/// The error as an outcome; who cannot say an error runs the body.
 fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Prepared<R> {
     match shape.failure(error) {
         Some(refusal) => {

@@ -9,6 +9,7 @@ mod invalidation;
 mod limits;
 mod lossy;
 mod outcomes;
+mod parked;
 mod retaking;
 mod retention;
 mod sharing;
