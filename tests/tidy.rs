@@ -16,6 +16,7 @@ const RUNTIME: &House = &[
     (4, &["books"]),
     (4, &["config"]),
     (4, &["flight"]),
+    (4, &["metrics"]),
     (5, &["roof", "contract", "lib"]),
 ];
 const MACROS: &House = &[

@@ -13,6 +13,8 @@ mod format;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod ports;
 mod roof;
 mod words;
@@ -50,7 +52,7 @@ pub mod coordination {
     pub use crate::engine::cell::{Cell, Told};
     pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};
     pub use crate::format::message::Message;
-    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Reply};
+    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Renewals, Reply};
     pub use crate::words::clock::{ServerClock, ServerTime};
     pub use crate::words::token::Token;
 }

@@ -63,25 +63,32 @@ impl Driver {
                         Ok(answer) => {
                             chase.unheard = false;
                             chase.silent_since = None;
-                            chase.unheard = false;
                             chase.follower.answered(answer, fastrand::f64())
                         }
                         Err(fault) => {
+                            let asked_at = chase.asked_at;
                             chase.unheard |= fault.may_have_been_executed();
-                            chase.failed(fault)
+                            chase.failed(fault, asked_at)
                         }
                     }
                 }
-                Step::Look => match self.core.coordinator.read(self.entry.key()).await {
-                    Ok(state) => {
-                        chase.silent_since = None;
-                        chase.follower.looked(state.as_ref())
+                Step::Look => {
+                    let asked_at = now();
+                    match self.core.coordinator.read(self.entry.key()).await {
+                        Ok(state) => {
+                            chase.silent_since = None;
+                            chase.follower.looked(state.as_ref())
+                        }
+                        Err(fault) => chase.failed(fault, asked_at),
                     }
-                    Err(fault) => chase.failed(fault),
-                },
+                }
                 Step::Wait(pause) => {
                     chase.poll_at = now() + pause;
                     self.listen(&mut chase).await
+                }
+                Step::AskAgainIn(pause) => {
+                    chase.poll_at = now() + pause;
+                    Step::KeepWaiting
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
@@ -142,7 +149,8 @@ impl Driver {
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
-        let follower = Follower::new(key, token, lease, settings.poll, seen);
+        let patience = 2 * self.core.coordinator.deadline();
+        let follower = Follower::new(key, token, lease, settings.poll, patience, seen);
         Chase {
             follower,
             token,
@@ -161,13 +169,19 @@ impl Driver {
         if chase.ear.is_some() {
             return Step::KeepWaiting;
         }
+        let asked_at = now();
         match self.core.coordinator.listen(self.entry.key()).await {
             Ok(ear) => {
                 chase.ear = Some(ear);
                 Step::Look
             }
             // Nothing will be heard; polls find the outcome, and the next one tries to listen again.
-            Err(_) => Step::KeepWaiting,
+            Err(fault) => {
+                if fault.may_have_been_executed() {
+                    chase.silent_since = Some(asked_at);
+                }
+                Step::KeepWaiting
+            }
         }
     }
 
@@ -243,7 +257,7 @@ struct Chase {
     poll_at: Instant,
     /// Whether the answer to a BEGIN was lost: the lock may hold this token.
     unheard: bool,
-    /// When the first of the questions in a row that got no answer had failed.
+    /// When the first of the questions in a row that got no answer was asked.
     silent_since: Option<Instant>,
     /// Whether the next question is a poll.
     poll_is_due: bool,
@@ -255,8 +269,8 @@ struct Chase {
 const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
 
 impl Chase {
-    fn failed(&mut self, fault: Fault) -> Step {
-        let silence = now() - *self.silent_since.get_or_insert_with(now);
+    fn failed(&mut self, fault: Fault, asked_at: Instant) -> Step {
+        let silence = now() - *self.silent_since.get_or_insert(asked_at);
         self.follower.failed(fault, silence, fastrand::f64())
     }
 

@@ -136,7 +136,9 @@ impl Heartbeat {
             // A beat without an answer is made up for by the next: three fit into a lease.
             if let Ok(answers) = self.coordinator.renew(&asks).await {
                 for (ask, answer) in asks.iter().zip(answers) {
-                    self.note(ask.token, answer, asked_at);
+                    if let Ok(answer) = answer {
+                        self.note(ask.token, answer, asked_at);
+                    }
                 }
             }
         }
@@ -151,19 +153,18 @@ impl Heartbeat {
     }
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
+        let clock = self.coordinator.clock();
         let ask = |(token, lease): (&Token, &Lease)| {
-            let since = |moment| at.saturating_duration_since(moment);
-            if since(lease.confirmed) >= self.retake_window {
-                // A beat takes a lock that is gone, and by now that could undo another's outcome.
-                return None;
-            }
-            let elapsed = since(lease.asked_at);
+            let elapsed = at.saturating_duration_since(lease.asked_at);
             let new_lease = lease_at(elapsed, self.lease, lease.pending)?;
+            // A beat takes a lock that is gone. Behind this moment that could undo another's outcome.
+            let retake_until = lease.confirmed + self.retake_window;
             Some(RenewAsk {
                 key: lease.key.clone(),
                 token: *token,
                 seen: lease.seen,
                 lease: new_lease,
+                retake_until: clock.server_surely_before(retake_until),
             })
         };
         self.held().leases.iter().filter_map(ask).collect()

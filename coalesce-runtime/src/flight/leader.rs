@@ -15,7 +15,7 @@ use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::ports::event::Incident;
-use crate::words::clock::{Instant, now};
+use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
 
 /// What the body left.
@@ -106,9 +106,6 @@ pub(super) enum LastWord<'a> {
     /// There is none.
     Abandoned,
 }
-
-/// After this many refusals a last word is not said again: the lock ends with its lease.
-const REFUSALS_TOLERATED: u32 = 3;
 
 /// Runs a body that was prepared beforehand, and reports.
 pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
@@ -232,20 +229,19 @@ impl Driver {
     pub(super) async fn insist(&self, election: Election, word: LastWord<'_>) {
         let beat = beat_of(self.core.settings.lease);
         let until = election.asked_at + self.policy.clocks().pending();
-        let (said_at, mut refusals) = (now(), 0);
+        let said_at = now();
         loop {
-            match self.say(election, word).await {
-                Ok(()) => return,
-                Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => {}
-                // It has been heard, and there may be room for it later.
-                Err(_) => refusals += 1,
-            }
-            if refusals == REFUSALS_TOLERATED || now() >= until || self.core.is_stopping() {
+            let goes_on = match self.say(election, word).await {
+                Ok(()) => false,
+                Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => true,
+                // It has been heard. Once its lease is over, the lock is no longer there to be freed.
+                Err(_) => now() - said_at < self.core.settings.lease,
+            };
+            if !goes_on || now() >= until || self.core.is_stopping() {
                 return;
             }
-            // While the lease lasts there may be somebody who waits for this word.
-            let hurries = refusals == 0 && now() - said_at < self.core.settings.lease;
-            tokio::time::sleep(if hurries { beat / 4 } else { beat }).await;
+            // However long it takes: a server that is there again may first do what it was asked for long ago.
+            tokio::time::sleep(beat / 4).await;
         }
     }
 
@@ -255,9 +251,21 @@ impl Driver {
             LastWord::Abandoned => coordinator.abandon(key, election.token).await.map(drop),
             LastWord::Outcome { report, may_retake } => {
                 let ask = self.finish_ask(election, report);
-                let may_retake = may_retake && ask.may_retake;
-                let ask = FinishAsk { may_retake, ..ask };
-                coordinator.finish(key, &ask).await.map(drop)
+                let retake_until = if may_retake {
+                    ask.retake_until
+                } else {
+                    ServerTime::default()
+                };
+                let ask = FinishAsk {
+                    retake_until,
+                    // A BEGIN that was done late, or once more, gives a lock to a body that is long over.
+                    began: Some(coordinator.clock().server_surely_before(report.started)),
+                    ..ask
+                };
+                match coordinator.finish(key, &ask).await? {
+                    FinishAnswer::Lost => coordinator.abandon(key, election.token).await.map(drop),
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -274,36 +282,38 @@ impl Driver {
         let envelope = Envelope::new(*status, *codec, election.token, ran_for, payload.clone());
         // Not "now less the way": followers compare their arrival with it, and nobody may receive
         // what had ended before it arrived.
-        let computed_at = self
-            .core
-            .coordinator
-            .clock()
-            .server_surely_before(report.ended);
-        let at = now();
+        let clock = self.core.coordinator.clock();
+        let computed_at = clock.server_surely_before(report.ended);
+        let retake_until = (election.asked_at + clocks.pending())
+            .min(election.confirmed + self.core.settings.retake_window());
         FinishAsk {
             envelope: Envelope {
                 computed_at,
                 ..envelope
             },
-            ended_ago: at.saturating_duration_since(report.ended),
+            ended_ago: now().saturating_duration_since(report.ended),
             life: life_of(*status, &self.policy, self.core.settings.delivery),
             seen: election.seen,
-            may_retake: at < election.asked_at + clocks.pending()
-                && at < election.confirmed + self.core.settings.retake_window(),
+            retake_until: clock.server_surely_before(retake_until),
+            began: None,
             spare_value: clocks.retains().then_some(self.core.settings.refresh_pause),
         }
     }
 
     async fn abandon(&mut self, election: Election) {
-        self.free(election).await;
+        let freed = self.free(election).await;
         self.settle(Settlement::for_all(Verdict::Abandoned));
+        if !freed {
+            tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
+            self.insist(election, LastWord::Abandoned).await;
+        }
     }
 
-    /// Frees the lock, if it holds this token.
-    pub(super) async fn free(&self, election: Election) {
+    /// Frees the lock, if it holds this token. The answer says whether that has been heard.
+    pub(super) async fn free(&self, election: Election) -> bool {
         let (coordinator, key) = (&self.core.coordinator, self.entry.key());
         // Unheard, the lease ends by itself, and a follower's poll finds that.
-        let _ = coordinator.abandon(key, election.token).await;
+        coordinator.abandon(key, election.token).await.is_ok()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -19,6 +20,9 @@ use crate::words::token::Token;
 /// The answer to one question, within the coordinator's own deadline.
 pub type Reply<'a, A> = Pin<Box<dyn Future<Output = Result<A, Fault>> + Send + 'a>>;
 
+/// The answers to a batch of [`RenewAsk`]s, in their order.
+pub type Renewals = Vec<Result<RenewAnswer, Fault>>;
+
 /// Keeps lock and state of every key and carries the messages between processes.
 ///
 /// Each question is atomic, is answered within the coordinator's operation deadline, and may be
@@ -32,6 +36,12 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Its kind, for people: `"redis"` or `"memory"`.
     fn kind(&self) -> &'static str;
 
+    /// How long a question may go without an answer. Who follows a flight and gets none for twice as long goes on
+    /// without the coordinator. 250 ms unless an implementation says otherwise.
+    fn deadline(&self) -> Duration {
+        Duration::from_millis(250)
+    }
+
     /// What is known of the clock by which it measures ages and leases.
     fn clock(&self) -> ServerClock;
 
@@ -41,8 +51,9 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Look at the state again, then try the lock. One script in Redis.
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer>;
 
-    /// Give these locks their lease again; answers in the order of the asks. One pipeline in Redis.
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>>;
+    /// Give these locks their lease again; answers in the order of the asks, each of which may be missing
+    /// for reasons of its own. One pipeline in Redis.
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals>;
 
     /// Store the outcome, delete the lock, publish; only while the lock holds the token. One script.
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer>;

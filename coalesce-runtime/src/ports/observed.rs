@@ -1,16 +1,16 @@
 //! A coordinator that is observed: each question is timed, and what has no answer is told by its kind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::coordinator::{Coordinator, Listener, Reply};
+use super::coordinator::{Coordinator, Listener, Renewals, Reply};
 use super::event::{Event, Operation};
 use super::observer::{Observers, PROCESS};
-use crate::engine::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
-};
+use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
 use crate::words::clock::{ServerClock, now};
+use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::token::Token;
 
@@ -36,11 +36,7 @@ impl Observed {
             let asked = now();
             let answer = reply.await;
             if let Err(fault) = &answer {
-                let faulted = Event::Faulted {
-                    operation,
-                    fault: *fault,
-                };
-                self.observers.record(namespace, &faulted);
+                self.faulted(namespace, operation, *fault);
             }
             if answer.as_ref().err().is_none_or(|fault| fault.is_a_reply()) {
                 let took = now().saturating_duration_since(asked);
@@ -49,6 +45,11 @@ impl Observed {
             }
             answer
         })
+    }
+
+    fn faulted(&self, namespace: &str, operation: Operation, fault: Fault) {
+        self.observers
+            .record(namespace, &Event::Faulted { operation, fault });
     }
 
     fn of_key<'a, A: 'a>(
@@ -70,6 +71,10 @@ impl Coordinator for Observed {
         self.inner.kind()
     }
 
+    fn deadline(&self) -> Duration {
+        self.inner.deadline()
+    }
+
     fn clock(&self) -> ServerClock {
         self.inner.clock()
     }
@@ -82,8 +87,17 @@ impl Coordinator for Observed {
         self.of_key(key, Operation::Begin, self.inner.begin(key, ask))
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
-        self.of_process(Operation::Renew, self.inner.renew(asks))
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
+        let reply = self.of_process(Operation::Renew, self.inner.renew(asks));
+        Box::pin(async move {
+            let answers = reply.await?;
+            for (ask, answer) in asks.iter().zip(&answers) {
+                if let Err(fault) = answer {
+                    self.faulted(ask.key.namespace(), Operation::Renew, *fault);
+                }
+            }
+            Ok(answers)
+        })
     }
 
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {

@@ -35,12 +35,11 @@ pub(crate) enum Route {
     Bypass(BypassReason),
 }
 
-/// What becomes of a call.
-#[derive(Debug)]
-enum Prepared {
+/// What becomes of a call that returns an `R`.
+enum Prepared<R> {
     Coalesce(Scene, Ticket),
     Bypass(Passage),
-    Refuse(Error, Ticket),
+    Refused(R),
 }
 
 /// The way past the coordinator.
@@ -95,21 +94,14 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static,
     {
-        match self.prepare().await {
+        match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
             Prepared::Bypass(passage) => {
                 let answer = body().await;
                 passage.close();
                 answer
             }
-            Prepared::Refuse(error, ticket) => match refuse(shape, error, ticket) {
-                Ok(refusal) => refusal,
-                Err(passage) => {
-                    let answer = body().await;
-                    passage.close();
-                    answer
-                }
-            },
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -120,21 +112,14 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
-        match self.prepare().await {
+        match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
             Prepared::Bypass(passage) => {
                 let answer = body().await;
                 passage.close();
                 answer
             }
-            Prepared::Refuse(error, ticket) => match refuse(shape, error, ticket) {
-                Ok(refusal) => refusal,
-                Err(passage) => {
-                    let answer = body().await;
-                    passage.close();
-                    answer
-                }
-            },
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -149,7 +134,7 @@ impl Call {
         Entry::new(self, shape, body)
     }
 
-    async fn prepare(self) -> Prepared {
+    async fn prepare<R, S: Shape<R>>(self, shape: S) -> Prepared<R> {
         match self.locate().await {
             Located::Nowhere => Prepared::Bypass(Passage(None)),
             Located::MissingHeader(coalescer, policy, namespace, error) => {
@@ -157,7 +142,7 @@ impl Call {
                 if policy.missing_header == MissingHeader::Bypass {
                     Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader))
                 } else {
-                    Prepared::Refuse(error, ticket)
+                    refuse(shape, error, ticket)
                 }
             }
             Located::Here(coalescer, scene) => {
@@ -221,14 +206,14 @@ pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route 
     Route::Bypass(reason)
 }
 
-/// The error as an outcome; where it cannot be one, the call goes past the coordinator.
-fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Result<R, Passage> {
+/// The error as an outcome; who cannot say an error runs the body.
+fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Prepared<R> {
     match shape.failure(error) {
         Some(refusal) => {
             ticket.close(CallOutcome::Failed);
-            Ok(refusal)
+            Prepared::Refused(refusal)
         }
-        None => Err(Passage::new(ticket, BypassReason::MissingHeader)),
+        None => Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader)),
     }
 }
 

@@ -7,6 +7,8 @@ pub(crate) mod coalescer;
 pub(crate) mod default;
 pub(crate) mod direct;
 pub(crate) mod entry;
+#[cfg(feature = "metrics")]
+mod gauges;
 pub(crate) mod shape;
 pub(crate) mod site;
 mod site_reader;

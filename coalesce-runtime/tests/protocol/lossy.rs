@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAnswer, RenewAsk,
+    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
     ReplaceAsk, Reply, ServerClock, Status, Token,
 };
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator, OnRedisError};
@@ -61,7 +61,7 @@ impl Coordinator for Lossy {
         })
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         self.inner.renew(asks)
     }
 

@@ -14,6 +14,7 @@ mod lost;
 mod oracle;
 mod proxy;
 mod reading;
+mod refusals;
 mod scripts;
 mod server;
 mod starting;

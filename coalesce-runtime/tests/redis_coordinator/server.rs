@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Envelope, FinishAsk, Seen, Status, Token,
+    BeginAnswer, BeginAsk, Envelope, FinishAsk, Seen, ServerTime, Status, Token,
 };
 use coalesce_runtime::{Key, RedisCoordinator, RedisSettings};
 
@@ -244,7 +244,8 @@ pub(crate) fn finish(envelope: Envelope) -> FinishAsk {
         ended_ago: Duration::ZERO,
         life: 60 * SECOND,
         seen: Seen::NOTHING,
-        may_retake: false,
+        retake_until: ServerTime::default(),
+        began: None,
         spare_value: None,
     }
 }

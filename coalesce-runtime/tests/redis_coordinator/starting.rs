@@ -66,7 +66,7 @@ async fn user_password_and_database_are_used() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_least_rights_are_enough() {
     let server = Server::start();
-    let commands = "+get +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha \
+    let commands = "+get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha \
                     +publish +subscribe +unsubscribe +ping +hello +auth +client|id +info +time";
     let mut rule = vec![
         "ACL",

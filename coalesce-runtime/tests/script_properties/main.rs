@@ -40,10 +40,6 @@ fn every_story_holds(about: Script) {
     let played = TestRunner::new(config).run(&story_about(about), |story: Vec<Step>| {
         stage.play(&story).map_err(TestCaseError::fail)
     });
-    println!(
-        "{about:?}: {cases} stories, {} questions",
-        stage.questions()
-    );
     match played {
         Ok(()) => assert!(stage.questions() > u64::from(cases)),
         Err(TestError::Fail(reason, story)) => panic!("{reason}\nafter {story:#?}"),

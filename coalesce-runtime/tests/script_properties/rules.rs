@@ -127,8 +127,11 @@ fn locks_are_taken_when_free(played: &Played<'_>) -> bool {
             let left_behind = fenced && following.map(hex) != old;
             new == Some(hex(*flight)) && (old.is_none() || left_behind)
         }
-        Question::Renew { flight, .. } => {
-            new == Some(hex(*flight)) && old.is_none() && played.before.mark() == played.mark
+        Question::Renew {
+            flight, may_retake, ..
+        } => {
+            let retaken = *may_retake && played.before.mark() == played.mark;
+            new == Some(hex(*flight)) && old.is_none() && retaken
         }
         _ => false,
     }

@@ -130,6 +130,7 @@ pub(crate) fn lock_of(
         token: holder,
         seen: Seen::NOTHING,
         lease: Duration::from_secs(1),
+        retake_until: ServerTime::from_micros(0),
     };
     let fenced = matches!(cell.clone().renew(now, &ask), RenewAnswer::Fenced { .. });
     Some((holder, fenced))

@@ -145,13 +145,17 @@ impl Stage {
                     (begun(answer), begun(cell.begin(now, &ask)), None)
                 }
                 Question::Renew {
-                    flight, seconds, ..
+                    flight,
+                    seconds,
+                    may_retake,
+                    ..
                 } => {
                     let ask = RenewAsk {
                         key: key.clone(),
                         token: token(*flight),
                         seen,
                         lease: Duration::from_secs(*seconds),
+                        retake_until: retake_until(*may_retake),
                     };
                     let answers = self
                         .coordinator
@@ -159,7 +163,11 @@ impl Stage {
                         .await
                         .unwrap();
                     assert_eq!(answers.len(), 1);
-                    (renewed(answers[0]), renewed(cell.renew(now, &ask)), None)
+                    (
+                        renewed(answers[0].unwrap()),
+                        renewed(cell.renew(now, &ask)),
+                        None,
+                    )
                 }
                 Question::Finish {
                     flight,
@@ -174,7 +182,8 @@ impl Stage {
                         ended_ago: Duration::from_millis(3),
                         life: LIFE,
                         seen,
-                        may_retake: *may_retake,
+                        retake_until: retake_until(*may_retake),
+                        began: None,
                         spare_value: spare_value.map(Duration::from_micros),
                     };
                     let answer = self.coordinator.finish(key, &ask).await.unwrap();
@@ -204,15 +213,12 @@ impl Stage {
                 }
                 Question::LockVanishes => {
                     self.remove(&names(key)[0]);
-                    for flight in flights() {
-                        cell.abandon(now, key, flight);
-                    }
+                    forget_lock(cell, now, key);
                     (Said::Nothing, Said::Nothing, None)
                 }
                 Question::StateVanishes => {
                     self.remove(&names(key)[1]);
-                    cell.plant(bytes::Bytes::new(), now);
-                    cell.expire(now);
+                    forget_state(cell, now);
                     (Said::Nothing, Said::Nothing, None)
                 }
             }
@@ -300,7 +306,8 @@ impl Stage {
             ended_ago: Duration::from_micros(ended_ago),
             life: LIFE,
             seen: Seen::NOTHING,
-            may_retake: false,
+            retake_until: retake_until(false),
+            began: None,
             spare_value: None,
         };
         self.runtime.block_on(async {
@@ -339,6 +346,22 @@ fn mark_of(question: &Question, sight: &Sight) -> Seen {
         Mark::OfNow => sight.mark(),
         Mark::Of(flight) => token(flight).into(),
     }
+}
+
+fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
+    for flight in flights() {
+        cell.abandon(now, key, flight);
+    }
+}
+
+fn forget_state(cell: &mut Cell, now: ServerTime) {
+    cell.plant(bytes::Bytes::new(), now);
+    cell.expire(now);
+}
+
+/// Of two clocks that differ it is far ahead, or far behind.
+fn retake_until(may_retake: bool) -> ServerTime {
+    ServerTime::from_micros(if may_retake { 9_000_000_000_000_000 } else { 0 })
 }
 
 fn envelope(flight: u8, status: Status, payload: usize) -> Envelope {

@@ -40,6 +40,7 @@ pub(crate) enum Question {
         flight: u8,
         seconds: u64,
         seen: Mark,
+        may_retake: bool,
     },
     Finish {
         flight: u8,
@@ -186,10 +187,13 @@ fn begin() -> impl Strategy<Value = Question> {
 }
 
 fn renew() -> impl Strategy<Value = Question> {
-    (flight(), 30..90_u64, mark()).prop_map(|(flight, seconds, seen)| Question::Renew {
-        flight,
-        seconds,
-        seen,
+    (flight(), 30..90_u64, mark(), any::<bool>()).prop_map(|(flight, seconds, seen, may_retake)| {
+        Question::Renew {
+            flight,
+            seconds,
+            seen,
+            may_retake,
+        }
     })
 }
 

@@ -9,6 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::folder::folder;
+
 /// One line of the ledger.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
@@ -40,7 +42,7 @@ pub struct Ledger {
 
 impl Default for Ledger {
     fn default() -> Self {
-        let folder = tempfile::tempdir().expect("a folder for the ledger");
+        let folder = folder();
         let path = folder.path().join("ledger.jsonl");
         File::create(&path).expect("a ledger");
         Self {

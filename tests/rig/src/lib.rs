@@ -10,12 +10,15 @@
 )]
 
 mod checker;
+mod folder;
 mod ledger;
 mod monitor;
 mod pod;
+mod process;
 mod proxy;
 mod resp;
 mod server;
+mod topology;
 
 pub use checker::{Expectation, Findings, check};
 pub use ledger::{Ledger, Run, now_micros};
@@ -24,3 +27,4 @@ pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, fleet};
 pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;
+pub use topology::{Cluster, Sentinels, Topology, eventually};

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Ledger;
-use crate::server::{RedisServer, signal};
+use crate::process::signal;
+use crate::topology::Topology;
 
 /// Which annotated function a pod calls.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -325,9 +326,9 @@ impl Drop for Pod {
     }
 }
 
-/// Starts `count` pods on one server.
-pub fn fleet(program: &str, count: usize, server: &RedisServer, ledger: &Ledger) -> Vec<Pod> {
+/// Starts `count` pods on the same servers.
+pub fn fleet(program: &str, count: usize, servers: &impl Topology, ledger: &Ledger) -> Vec<Pod> {
     (0..count)
-        .map(|_| Pod::start(program, &server.url(), ledger, &[]))
+        .map(|_| Pod::start(program, &servers.url(), ledger, &[]))
         .collect()
 }

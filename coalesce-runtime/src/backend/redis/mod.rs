@@ -56,10 +56,8 @@ use self::replies::Said;
 use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
 use self::shared::{Shared, answer_of};
 use self::subscriber::Subscriber;
-use crate::engine::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
-};
-use crate::ports::coordinator::{Coordinator, Listener, Reply};
+use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
+use crate::ports::coordinator::{Coordinator, Listener, Renewals, Reply};
 use crate::words::clock::ServerClock;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
@@ -90,7 +88,7 @@ const ROOM: [usize; 2] = [32, 1_024];
 ///
 /// ```text
 /// ACL SETUSER app reset on >password ~coalesce:* &coalesce:*
-///     +get +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
+///     +get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
 ///     +subscribe +unsubscribe +ping +hello +auth +client|id +info
 /// ```
 ///
@@ -265,6 +263,10 @@ impl Coordinator for RedisCoordinator {
         self.0.shared.clock.best()
     }
 
+    fn deadline(&self) -> Duration {
+        self.0.shared.scripts.profile.deadline()
+    }
+
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
         // Not in a task of its own: a GET that nobody waits for any more changes nothing.
         Box::pin(async move {
@@ -278,18 +280,20 @@ impl Coordinator for RedisCoordinator {
         self.ask(&BEGIN, call, Said::begin)
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         Box::pin(async move {
             self.wake().await;
             let shared = &self.0.shared;
-            let started = shared
-                .renewals(asks)
-                .into_iter()
-                .map(|(call, asked)| shared.start(&RENEW, call, move |said| said.renew(asked)));
+            let started = shared.renewals(asks).into_iter().map(|(call, asked)| {
+                let run = shared.start(&RENEW, call, move |said| said.renew(asked));
+                (run, asked)
+            });
             let runs: Vec<_> = started.collect();
             let mut answers = Vec::with_capacity(asks.len());
-            for run in runs {
-                answers.extend(answer_of(run).await?);
+            for (run, asked) in runs {
+                // Each run is on its own: a node that is silent costs no other's locks their answers.
+                let run = answer_of(run).await;
+                answers.extend(run.unwrap_or_else(|fault| vec![Err(fault); asked]));
             }
             Ok(answers)
         })

@@ -6,11 +6,13 @@
     reason = "a test fails by panicking, and says what it has done"
 )]
 
+mod cluster;
 mod network;
 mod outage;
 mod pods;
 mod pubsub;
 mod refusals;
 mod scene;
+mod sentinel;
 mod states;
 mod table;
