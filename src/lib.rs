@@ -45,10 +45,12 @@
 //! | say which Redis, leases, limits | [`Coalescer::builder`], [`CoalescerBuilder`] |
 //! | coalesce without the attribute | [`Coalescer::call`], [`DirectCall`], [`Policy`], [`Clocks`] |
 //! | peek at, put, refresh or invalidate one entry | [`Entry`] |
-//! | make your own type part of a key | [`KeyPart`] |
+//! | make your own type part of a key | [`KeyPart`](derive@KeyPart), [`canonical`] |
+//! | have values written as JSON, or in another way | [`codec`] |
 //! | make request headers part of a key | [`Headers`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
+//! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //! | know what is promised, and the test behind each promise | [`promises`] |
@@ -57,13 +59,13 @@
 //! When to use this and when not, the four clocks, and what happens in which failure are in the
 //! [README](https://github.com/coalesce-rs/coalesce#readme).
 
-pub use coalesce_macros::coalesce;
+pub use coalesce_macros::{KeyPart, coalesce};
 pub use coalesce_runtime::{
-    AlreadySet, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder, Counts, DirectCall,
-    Distribution, Entry, Error, Fault, Gauges, Headers, Key, KeyBuilder, KeyPart, KeyWriter,
-    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
-    Position, Problem, RedisCoordinator, RedisHealth, RedisSettings, Scope, Snapshot, UrlProblem,
-    coordination, observing,
+    AlreadySet, BuildError, Canonical, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
+    ConfiguredSite, Counts, DirectCall, Distribution, Entry, Error, Fault, Gauges, Headers, Key,
+    KeyBuilder, KeyPart, KeyWriter, MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError,
+    OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator, RedisHealth, RedisSettings,
+    Scope, Snapshot, UrlProblem, call_sites, canonical, codec, coordination, observing,
 };
 
 #[doc(hidden)]

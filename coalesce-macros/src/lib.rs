@@ -1,4 +1,4 @@
-//! The `#[coalesce]` attribute.
+//! The `#[coalesce]` attribute, and `#[derive(KeyPart)]`.
 //!
 //! It is used through the crate that exports it. The way of a function through this crate:
 //! `parse` reads what is written, `analyze` says what it means or everything that is wrong with
@@ -6,6 +6,7 @@
 
 mod analyze;
 mod attribute;
+mod derive;
 mod diagnostics;
 mod expand;
 #[cfg(test)]
@@ -75,4 +76,27 @@ pub fn coalesce(
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
     attribute::applied(arguments.into(), item).into()
+}
+
+/// Makes a type part of a key: every field of it, or the variant and every field of that.
+///
+/// The fields of a struct are written with their names, in the order of the names, so that moving a
+/// field changes no key. A struct of one nameless field is written as that field.
+///
+/// ```text
+/// #[derive(KeyPart)]
+/// struct Sku { shop: u32, code: String }        // ~(code~=A-1,shop~=7)
+///
+/// #[derive(KeyPart)]
+/// enum Payment { Cash, Card(u64) }              // ~@Cash   ~@Card~(7)
+/// ```
+///
+/// A type parameter has to be a key part itself, whatever it is used for. Where the library has another
+/// name, say so: `#[key(crate = my_crate::coalesce)]`.
+#[proc_macro_derive(KeyPart, attributes(key))]
+pub fn key_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let tokens = derive::key_part(input.into());
+    tokens
+        .unwrap_or_else(|errors| errors.to_compile_error())
+        .into()
 }

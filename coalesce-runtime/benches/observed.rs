@@ -43,11 +43,11 @@ async fn main() {
     let policy = Arc::new(Policy::new(clocks));
     let build = || Coalescer::builder().in_process();
     let books = build().build().await.unwrap();
-    let exported = build().metrics().build().await.unwrap();
+    let told = build().metrics().build().await.unwrap();
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         one.push(round(&books, &policy).await);
-        two.push(round(&exported, &policy).await);
+        two.push(round(&told, &policy).await);
     }
     let ratio = median(one.iter().zip(&two).map(|(one, two)| two / one).collect());
     let (one, two) = (median(one), median(two));

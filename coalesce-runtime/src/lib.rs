@@ -28,10 +28,13 @@ pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::site_list::{ConfiguredSite, call_sites};
+pub use words::canonical::{Canonical, canonical};
 pub use words::error::{BuildError, Error, Problem};
 pub use words::fault::Fault;
 pub use words::key::{Key, KeyBuilder, Piece};
-pub use words::key_part::{KeyPart, KeyWriter};
+pub use words::key_part::KeyPart;
+pub use words::key_writer::KeyWriter;
 pub use words::policy::{ClockProblem, Clocks, MissingHeader, OnError, OnRedisError, Policy};
 pub use words::switch::{Position, Scope};
 
@@ -42,6 +45,15 @@ pub mod observing {
         Event, Faults, Incident, Incidents, Operation, Operations,
     };
     pub use crate::ports::observer::{Observer, PROCESS};
+}
+
+/// Codecs: how values become bytes. One per call site, named with `codec = …`.
+pub mod codec {
+    #[cfg(feature = "json")]
+    pub use crate::format::codec::Json;
+    #[cfg(feature = "postcard")]
+    pub use crate::format::codec::Postcard;
+    pub use crate::format::codec::{Codec, MessagePack};
 }
 
 /// What a coordinator is: for those who bring their own, and for the suites that hold each to the same promises.

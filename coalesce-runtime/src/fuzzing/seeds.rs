@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::stored::{Tree, key};
-use crate::format::codec;
+use crate::format::codec::{self, Codec, MessagePack};
 use crate::format::envelope::{Envelope, Status};
 use crate::format::message::Message;
 use crate::words::clock::ServerTime;
@@ -151,7 +151,7 @@ fn envelopes() -> Vec<Envelope> {
             refresh_after: ServerTime::from_micros(u64::from(number)),
             ..Envelope::new(
                 status,
-                codec::MESSAGE_PACK,
+                MessagePack::NUMBER,
                 token(number),
                 Duration::from_millis(200),
                 values[usize::from(number)].clone().into(),
@@ -168,7 +168,9 @@ fn envelopes() -> Vec<Envelope> {
 
 fn values() -> Vec<Vec<u8>> {
     fn written<T: serde::Serialize>(value: &T) -> Vec<u8> {
-        codec::encode(value, usize::MAX).unwrap().to_vec()
+        codec::encode::<MessagePack, _>(value, usize::MAX)
+            .unwrap()
+            .to_vec()
     }
     let named = Tree::Named {
         name: "root".into(),

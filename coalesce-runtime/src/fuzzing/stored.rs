@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::format::codec::{self, MESSAGE_PACK, NotEncoded};
+use crate::format::codec::{self, Codec, MessagePack, NotEncoded};
 use crate::format::envelope::{Envelope, Seen, Unreadable};
 use crate::format::message::Message;
 use crate::words::key::Key;
@@ -109,21 +109,25 @@ pub fn codec(data: &[u8]) {
     read_as::<BTreeMap<String, (u16, bool)>>(data);
     read_as::<Result<Vec<u8>, char>>(data);
     read_as::<Tree>(data);
-    assert_eq!(codec::decode::<u64>(MESSAGE_PACK + 1, data), None);
+    assert_eq!(
+        codec::decode::<MessagePack, u64>(MessagePack::NUMBER + 1, data),
+        None
+    );
 }
 
 fn read_as<T: Serialize + DeserializeOwned>(data: &[u8]) {
-    let Some(value) = codec::decode::<T>(MESSAGE_PACK, data) else {
+    let Some(value) = codec::decode::<MessagePack, T>(MessagePack::NUMBER, data) else {
         return;
     };
-    let bytes = match codec::encode(&value, usize::MAX) {
+    let bytes = match codec::encode::<MessagePack, _>(&value, usize::MAX) {
         Ok(bytes) => bytes,
         Err(problem) => panic!("a value that was read is not written: {problem:?}"),
     };
     // Several bytes may mean one value, but what we write is read as itself.
-    let again: Option<T> = codec::decode(MESSAGE_PACK, &bytes);
-    let rewritten = again.and_then(|value| codec::encode(&value, bytes.len()).ok());
+    let again: Option<T> = codec::decode::<MessagePack, _>(MessagePack::NUMBER, &bytes);
+    let rewritten =
+        again.and_then(|value| codec::encode::<MessagePack, _>(&value, bytes.len()).ok());
     assert_eq!(rewritten.as_ref(), Some(&bytes));
-    let below = codec::encode(&value, bytes.len() - 1);
+    let below = codec::encode::<MessagePack, _>(&value, bytes.len() - 1);
     assert_eq!(below, Err(NotEncoded::TooLarge));
 }

@@ -269,8 +269,7 @@ impl CoalescerBuilder {
 
     fn policies(&self, problems: &mut Vec<Problem>) -> HashMap<usize, Arc<Policy>> {
         let lookup = |name: &str| environment(name).or_else(|| self.values.get(name).cloned());
-        inventory::iter::<&'static CallSite>
-            .into_iter()
+        sites()
             .map(|site| {
                 (
                     address_of(site),
@@ -314,6 +313,11 @@ impl CoalescerBuilder {
             }
         }
     }
+}
+
+/// Every annotated function of the program, in no particular order.
+pub(super) fn sites() -> impl Iterator<Item = &'static CallSite> {
+    inventory::iter::<&'static CallSite>.into_iter().copied()
 }
 
 /// Whether the environment switches coalescing off in this process.

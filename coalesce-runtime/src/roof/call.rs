@@ -24,6 +24,8 @@ use crate::words::policy::{MissingHeader, Policy};
 pub struct Call {
     site: &'static CallSite,
     path: &'static str,
+    /// The entry's function, when `path` is its path and not that of the annotated function.
+    entry: Option<&'static str>,
     key: KeyBuilder,
     coalescer: Option<Coalescer>,
 }
@@ -61,9 +63,16 @@ impl Call {
         Self {
             site,
             path,
+            entry: None,
             key: KeyBuilder::default(),
             coalescer: None,
         }
+    }
+
+    /// The path is that of the entry's function `name`, which stands beside the annotated one.
+    pub const fn in_entry(mut self, name: &'static str) -> Self {
+        self.entry = Some(name);
+        self
     }
 
     /// The parts of the key, in order.
@@ -168,7 +177,10 @@ impl Call {
         let namespace = policy
             .namespace
             .clone()
-            .unwrap_or_else(|| Arc::from(self.path));
+            .unwrap_or_else(|| match self.entry {
+                Some(entry) => renamed(self.path, entry, self.site.function()).into(),
+                None => self.path.into(),
+            });
         let mut key = self.key;
         match push_headers(&mut key, &policy) {
             Ok(()) => {
@@ -255,4 +267,43 @@ pub fn path_of<F: Fn()>(_: F) -> &'static str {
         path = outer;
     }
     path
+}
+
+/// `path`, which ends with `old` and perhaps generic arguments, with `new` in its place.
+fn renamed(path: &str, old: &str, new: &str) -> String {
+    let mut depth = 0_usize;
+    let mut end = path.len();
+    // From behind: what stands between the last pair of angles may hold any path, and `->`.
+    for (at, byte) in path.bytes().enumerate().rev() {
+        match byte {
+            b'>' if !path[..at].ends_with('-') => depth += 1,
+            b'<' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            end = if byte == b'<' { at } else { path.len() };
+            break;
+        }
+    }
+    let (path, arguments) = path.split_at(end);
+    match path.strip_suffix(old) {
+        Some(module) => format!("{module}{new}{arguments}"),
+        None => format!("{path}{arguments}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::renamed;
+
+    #[test]
+    fn an_entry_has_the_name_of_its_function() {
+        let renamed = |path| renamed(path, "get_entry", "get");
+        assert_eq!(renamed("shop::get_entry"), "shop::get");
+        assert_eq!(renamed("shop::get_entry<u8>"), "shop::get<u8>");
+        assert_eq!(
+            renamed("<get_entry<u8> as T>::get_entry<fn(u8) -> Vec<get_entry>>"),
+            "<get_entry<u8> as T>::get<fn(u8) -> Vec<get_entry>>"
+        );
+    }
 }

@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 use super::body::Scene;
 use super::call::{Passage, Route, route};
 use super::coalescer::Coalescer;
-use super::shape::{ErrorMessage, Fallible, Plain, Shape};
+use super::form::{ErrorMessage, Plain};
+use super::shape::{Bare, Fallible, Shape};
+use crate::format::codec::MessagePack;
 use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
 use crate::words::key::KeyBuilder;
@@ -58,7 +60,7 @@ impl DirectCall {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T> + Send + 'static,
     {
-        self.shaped(Plain, body).await
+        self.shaped(Bare::<Plain<MessagePack>>::SHAPE, body).await
     }
 
     /// The result of the shared call. Followers get an error made from the message of the leader's.
@@ -73,7 +75,7 @@ impl DirectCall {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.shaped(Fallible::<Plain, ErrorMessage>::SHAPE, body)
+        self.shaped(Fallible::<Plain<MessagePack>, ErrorMessage>::SHAPE, body)
             .await
     }
 
