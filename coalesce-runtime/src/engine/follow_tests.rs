@@ -110,6 +110,9 @@ fn a_fenced_outcome_is_for_those_who_followed_that_flight_by_then() {
 #[test]
 fn an_outcome_too_big_for_a_message_is_read() {
     let mut follower = follower();
+    // The one below which it joined is not what it waits for.
+    let old = follower.heard(Message::Stored { token: OLD });
+    assert_eq!(old, Step::KeepWaiting);
     assert_eq!(
         follower.heard(Message::Stored { token: LEADER }),
         Step::Look
