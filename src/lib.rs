@@ -51,6 +51,7 @@
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
 //! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
+//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //! | know what is promised, and the test behind each promise | [`promises`] |
@@ -61,11 +62,12 @@
 
 pub use coalesce_macros::{KeyPart, coalesce};
 pub use coalesce_runtime::{
-    AlreadySet, BuildError, Canonical, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
-    ConfiguredSite, Counts, DirectCall, Distribution, Entry, Error, Fault, Gauges, Headers, Key,
-    KeyBuilder, KeyPart, KeyWriter, MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError,
-    OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator, RedisHealth, RedisSettings,
-    Scope, Snapshot, UrlProblem, call_sites, canonical, codec, coordination, observing,
+    AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
+    CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
+    Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
+    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
+    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, UrlProblem, call_sites,
+    canonical, codec, coordination, observing,
 };
 
 #[doc(hidden)]

@@ -20,14 +20,16 @@ mod roof;
 mod words;
 
 pub use backend::memory::MemoryCoordinator;
-pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
+pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
 pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot};
 pub use ports::headers::Headers;
+pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};
 pub use roof::builder::CoalescerBuilder;
 pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::health::Health;
 pub use roof::site_list::{ConfiguredSite, call_sites};
 pub use words::canonical::{Canonical, canonical};
 pub use words::error::{BuildError, Error, Problem};

@@ -102,6 +102,7 @@ impl Page {
         counts.led += outcomes.led;
         counts.followed += outcomes.followed;
         counts.bypassed += self.bypassed.total();
+        counts.capped += self.bypassed.get(BypassReason::Capped as usize);
         counts.timed_out += outcomes.timed_out;
         counts.failed += outcomes.failed;
         counts.cancelled += outcomes.cancelled;

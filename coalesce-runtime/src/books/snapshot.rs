@@ -128,6 +128,8 @@ pub struct Counts {
     pub followed: u64,
     /// Calls that ran as if the attribute were not there.
     pub bypassed: u64,
+    /// Those of them that were one too many: as much was in progress in this process as may be.
+    pub capped: u64,
     /// Calls that waited for `wait_timeout`, and got that error or ran their body after all.
     pub timed_out: u64,
     /// Calls that got an error of ours other than a wait timeout.

@@ -122,6 +122,16 @@ fn an_outcome_too_big_for_a_message_is_read() {
 }
 
 #[test]
+fn an_invalidated_state_is_no_outcome() {
+    let marker = Envelope {
+        status: Status::Invalidated,
+        ..envelope(OTHER)
+    };
+    let state = marker.encode(&key());
+    assert_eq!(follower().looked(Some(&state)), Step::KeepWaiting);
+}
+
+#[test]
 fn only_the_leader_it_follows_makes_it_ask_again_when_abandoned() {
     assert!(matches!(
         follower().heard(Message::Abandoned { token: LEADER }),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::core::{Core, Working};
-use super::fold::Entry;
+use super::core::{Core, Counted};
+use super::entry::Entry;
 use super::heartbeat::Election;
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -28,7 +28,7 @@ pub(crate) struct Driver {
     /// Why the body would run.
     pub(super) cause: Cause,
     settled: bool,
-    _working: Working,
+    _working: Counted,
 }
 
 impl Driver {
@@ -44,7 +44,7 @@ impl Driver {
             entry: Arc::clone(entry),
             cause,
             settled: false,
-            _working: core.driver(),
+            _working: core.drivers.one_more(),
         }
     }
 
@@ -54,8 +54,16 @@ impl Driver {
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
+            if !matches!(step, Step::Lead { .. } | Step::GiveUp(_)) {
+                chase.asking = None;
+            }
             step = match step {
                 Step::Ask(ask) => {
+                    chase.asking = Some(self.core.elections.one_more());
+                    if self.core.hands_over() {
+                        step = Step::GiveUp(Fault::Disconnected);
+                        continue;
+                    }
                     chase.asked_at = now();
                     chase.polled = std::mem::take(&mut chase.poll_is_due);
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
@@ -104,9 +112,10 @@ impl Driver {
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
                     let election = chase.election(seen);
+                    let asking = chase.asking.take();
                     // Who leads listens to nobody: an ear left open would fill up.
                     drop(chase);
-                    return self.lead(election, None).await;
+                    return self.lead(election, asking, None).await;
                 }
                 Step::Settle(arrived) => {
                     if chase.overslept(&arrived, self.core.coordinator.clock()) {
@@ -120,7 +129,15 @@ impl Driver {
                     return self.leave(&chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    return self.go_on_without(fault, chase.granted()).await;
+                    let mut granted = chase.granted();
+                    if self.core.is_stopping()
+                        && let Some(election) = granted.take()
+                    {
+                        // There will be no time for a last word.
+                        self.free(election).await;
+                    }
+                    drop(chase);
+                    return self.go_on_without(fault, granted).await;
                 }
             };
         }
@@ -155,6 +172,7 @@ impl Driver {
             follower,
             token,
             ear,
+            asking: None,
             asked_at: now(),
             poll_at: now(),
             unheard: false,
@@ -189,6 +207,8 @@ impl Driver {
     async fn wait(&self, chase: &mut Chase) -> Option<Step> {
         loop {
             tokio::select! {
+                // In this order: what has come counts more than asking for it.
+                biased;
                 notice = hear(&mut chase.ear) => match notice {
                     Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
                     Notice::Message(message) => return Some(chase.follower.heard(message)),
@@ -252,6 +272,8 @@ struct Chase {
     follower: Follower,
     token: Token,
     ear: Option<Listener>,
+    /// Counts the last BEGIN, until what it won is in good hands.
+    asking: Option<Counted>,
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
     poll_at: Instant,

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::core::Counted;
 use super::driver::Driver;
 use super::heartbeat::{Election, Hold};
 use super::seat::Seat;
@@ -115,9 +116,15 @@ impl Driver {
     ///
     /// The hold ends before the lock does: a beat on its way while the lock is freed and the state is
     /// what it was would take it again, for nobody.
-    pub(crate) async fn lead(mut self, election: Election, runner: Option<Runner>) {
+    pub(crate) async fn lead(
+        mut self,
+        election: Election,
+        asking: Option<Counted>,
+        runner: Option<Runner>,
+    ) {
         let pending = self.policy.clocks().pending();
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
+        drop(asking);
         let refreshes = runner.is_some();
         match self.body(Some(election.asked_at + pending), runner).await {
             Some(report) => self.bring_home(election, hold, report).await,
@@ -164,10 +171,18 @@ impl Driver {
             None => self.entry.offer(seat),
         }
         let mut pending_until = pending_until;
+        let beat = beat_of(self.core.settings.lease);
+        let mut look_at = pending_until.map(|_| now() + beat);
         loop {
             tokio::select! {
+                // In this order: a body that has ended counts more than that nobody waits for it.
+                biased;
                 report = &mut report => return report.ok(),
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
+                () = reached(look_at) => {
+                    look_at = Some(now() + beat);
+                    self.core.heartbeat.tend();
+                }
                 () = reached(pending_until) => {
                     // The key is free for others now, and so are those who wait here: one of them
                     // will lead. The body's own caller still gets its own value.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::fold::{Entry, Fold};
+use super::entry::Entry;
+use super::fold::Fold;
 use super::leader::Report;
 use crate::ports::event::Cause;
 

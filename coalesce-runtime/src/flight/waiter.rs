@@ -7,14 +7,14 @@ use bytes::Bytes;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::{Lane, PATIENCE, Stage};
+use super::entry::{Lane, PATIENCE, Stage};
 use super::member::Member;
 use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};
 use crate::format::envelope::{Envelope, Seen, Status};
-use crate::ports::event::{CallOutcome, Cause, Incident};
+use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
 use crate::ports::ticket::Ticket;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
@@ -69,6 +69,8 @@ pub(crate) enum Turn {
     Error(Error),
     /// Nothing can be shared, not even within this process: it runs the body by itself.
     Alone,
+    /// There is no room for it in this process.
+    Capped,
 }
 
 impl Waiter {
@@ -108,7 +110,10 @@ impl Waiter {
         loop {
             let mut member = match self.member.take() {
                 Some(member) => member,
-                None => self.core.fold.join(self.lane, &self.key),
+                None => match self.core.fold.join(self.lane, &self.key) {
+                    Some(member) => member,
+                    None => return self.without_a_place().await,
+                },
             };
             if member.reads() {
                 self.read(&mut member).await;
@@ -137,6 +142,11 @@ impl Waiter {
                 },
             }
         }
+    }
+
+    /// This caller's body runs as if the attribute were not there: as much is in progress here as may be.
+    pub(crate) fn capped(&self) {
+        self.ticket.bypassed(BypassReason::Capped);
     }
 
     /// Waits until the flight whose body this caller ran has been settled.
@@ -219,8 +229,7 @@ impl Waiter {
             self.start(member, |driver| driver.run_solo(None));
             return;
         }
-        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
-        if !stored || !self.takes_stored {
+        if !self.may_find_something() {
             // What a flight has left behind is for its followers; a newcomer need not look at it.
             self.start(member, |driver| driver.share(None));
             return;
@@ -232,17 +241,31 @@ impl Waiter {
         }
     }
 
-    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
-        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
-        let readable = state.filter(|_| self.unwanted != Some(mark));
-        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
-            Ok(envelope) => Some(envelope),
-            Err(_) => {
-                self.core.tell(&self.key, Incident::Undecodable);
-                None
+    /// What this caller does when more is in progress here than may be: what is stored is an answer, and
+    /// everything else is its own business.
+    async fn without_a_place(&self) -> Turn {
+        if self.lane == Lane::Shared && self.may_find_something() {
+            let state = self.core.coordinator.read(&self.key).await.ok().flatten();
+            match self.served_from(state.as_ref()).1 {
+                Some(Verdict::Fresh(outcome)) => return Turn::Fresh(outcome),
+                Some(Verdict::Stale { outcome, refresh }) => {
+                    return Turn::Stale { outcome, refresh };
+                }
+                _ => {}
             }
-        });
-        match envelope.and_then(|envelope| self.served(envelope, mark)) {
+        }
+        Turn::Capped
+    }
+
+    /// Whether what is stored can be an answer.
+    fn may_find_something(&self) -> bool {
+        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
+        stored && self.takes_stored
+    }
+
+    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
+        let (mark, verdict) = self.served_from(state);
+        match verdict {
             Some(verdict) => member.settle(Settlement {
                 verdict,
                 // It may have been invalidated before others joined who came while it was on its way.
@@ -252,7 +275,23 @@ impl Waiter {
         }
     }
 
-    /// What a stored state is to this caller; `None`: not enough.
+    /// The mark of a state, and what it is to this caller; `None`: not enough.
+    fn served_from(&self, state: Option<&Bytes>) -> (Seen, Option<Verdict>) {
+        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
+        let readable = state.filter(|_| self.unwanted != Some(mark));
+        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
+            Ok(envelope) => Some(envelope),
+            Err(_) => {
+                self.core.tell(&self.key, Incident::Undecodable);
+                None
+            }
+        });
+        (
+            mark,
+            envelope.and_then(|envelope| self.served(envelope, mark)),
+        )
+    }
+
     fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
         let now = self.core.coordinator.clock().server_at(now());
         match read(&envelope, &self.policy, now) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use super::health::CoordinatorHealth;
 use crate::engine::ask::{
     BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
@@ -35,6 +36,11 @@ pub type Renewals = Vec<Result<RenewAnswer, Fault>>;
 pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Its kind, for people: `"redis"` or `"memory"`.
     fn kind(&self) -> &'static str;
+
+    /// How it is. No round trip. Sound, where an implementation says nothing.
+    fn health(&self) -> CoordinatorHealth {
+        CoordinatorHealth::sound()
+    }
 
     /// How long a question may go without an answer. Who follows a flight and gets none for twice as long goes on
     /// without the coordinator. 250 ms unless an implementation says otherwise.

@@ -97,6 +97,8 @@ closed_set! {
     Reentrant = reentrant,
     /// A header that is part of the key is absent, and the call site says to go on without sharing.
     MissingHeader = missing_header,
+    /// As much was in progress in this process as may be.
+    Capped = capped,
 }
 
 closed_set! {

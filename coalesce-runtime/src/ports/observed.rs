@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::coordinator::{Coordinator, Listener, Renewals, Reply};
 use super::event::{Event, Operation};
+use super::health::CoordinatorHealth;
 use super::observer::{Observers, PROCESS};
 use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
 use crate::words::clock::{ServerClock, now};
@@ -73,6 +74,10 @@ impl Coordinator for Observed {
 
     fn deadline(&self) -> Duration {
         self.inner.deadline()
+    }
+
+    fn health(&self) -> CoordinatorHealth {
+        self.inner.health()
     }
 
     fn clock(&self) -> ServerClock {

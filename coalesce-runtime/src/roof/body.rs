@@ -38,6 +38,7 @@ enum Next<R> {
     Seat(Seat),
     Again,
     Alone,
+    Capped,
 }
 
 /// What a stored value was.
@@ -92,6 +93,7 @@ impl Scene {
                 }
                 Next::Again => {}
                 Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
             }
         }
     }
@@ -124,6 +126,7 @@ impl Scene {
                 }
                 Next::Again => {}
                 Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
             }
         }
     }
@@ -240,6 +243,7 @@ impl Scene {
                 };
             }
             Turn::Alone => return Next::Alone,
+            Turn::Capped => return Next::Capped,
             Turn::Followed(outcome) => (outcome, None),
             Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),
             Turn::Stale { outcome, refresh } => (outcome, Some(Stored::Stale(refresh))),
@@ -277,6 +281,14 @@ const fn cause_after(error: &Error) -> Cause {
             Cause::Abandoned
         }
     }
+}
+
+/// Runs the body as if the attribute were not there.
+async fn past_the_limits<Fut: Future>(body: Fut, waiter: Waiter) -> Fut::Output {
+    waiter.capped();
+    let value = Box::pin(body).await;
+    waiter.answered(CallOutcome::Bypassed);
+    value
 }
 
 /// Whether an outcome can be read as an `R`, and the value if so.

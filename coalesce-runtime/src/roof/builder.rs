@@ -153,6 +153,22 @@ impl CoalescerBuilder {
         self
     }
 
+    /// How many keys may be in progress in this process at once; default 100,000. A call of one more is answered
+    /// by what is stored, and otherwise runs its body as if the attribute were not there; [`Counts::capped`] counts it.
+    ///
+    /// [`Counts::capped`]: crate::Counts::capped
+    pub fn max_in_flight(mut self, keys: usize) -> Self {
+        self.settings.limits.entries = keys;
+        self
+    }
+
+    /// How many callers of one key may wait in this process at once, the one that runs the body included; default
+    /// 100,000. One more goes its own way, as with [`max_in_flight`](Self::max_in_flight).
+    pub fn max_waiters(mut self, callers: usize) -> Self {
+        self.settings.limits.members = callers;
+        self
+    }
+
     /// A value for `${name}` in options, used where the environment has none.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.values.insert(name.into(), value.into());
@@ -234,6 +250,7 @@ impl CoalescerBuilder {
             delivery,
             refresh_pause,
             max_refreshes,
+            limits,
         } = self.settings;
         let millisecond = Duration::from_millis(1);
         let too_short = [
@@ -258,11 +275,26 @@ impl CoalescerBuilder {
                 "the widest pause is below the first".to_owned(),
             ));
         }
-        if max_refreshes == 0 {
-            problems.push(problem(
+        for (option, count, of_nothing) in [
+            (
                 "max_refreshes",
-                "0 would never refresh anything".to_owned(),
-            ));
+                max_refreshes,
+                "0 would never refresh anything",
+            ),
+            (
+                "max_in_flight",
+                limits.entries,
+                "0 would never coalesce anything",
+            ),
+            (
+                "max_waiters",
+                limits.members,
+                "0 would never coalesce anything",
+            ),
+        ] {
+            if count == 0 {
+                problems.push(problem(option, of_nothing.to_owned()));
+            }
         }
         problems
     }

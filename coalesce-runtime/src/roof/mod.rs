@@ -10,6 +10,7 @@ pub(crate) mod entry;
 pub(crate) mod form;
 #[cfg(feature = "metrics")]
 mod gauges;
+pub(crate) mod health;
 pub(crate) mod lent;
 pub(crate) mod probe;
 pub(crate) mod shape;

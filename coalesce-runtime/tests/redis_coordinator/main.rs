@@ -9,6 +9,7 @@
 )]
 
 mod cluster;
+mod health;
 mod listening;
 mod lost;
 mod oracle;

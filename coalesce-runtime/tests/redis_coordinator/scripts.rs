@@ -3,11 +3,11 @@
 use std::task::Poll;
 use std::time::Duration;
 
-use coalesce_runtime::Fault;
 use coalesce_runtime::coordination::{
     BeginAnswer, Coordinator as _, Envelope, FinishAnswer, FinishAsk, Message, Notice, RenewAnswer,
     RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
 };
+use coalesce_runtime::{BreakerState, Fault};
 
 use crate::server::{LEAD, SECOND, Server, begin, envelope, finish, key, lock, soon, state, token};
 
@@ -260,7 +260,7 @@ async fn a_full_redis_refuses_new_locks_and_lets_flights_end() {
         Status::Invalidated
     );
     // An answer nobody likes is still an answer.
-    assert!(!coordinator.health().paused);
+    assert_eq!(coordinator.health().breaker, BreakerState::Closed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,13 +58,13 @@ use self::shared::{Shared, answer_of};
 use self::subscriber::Subscriber;
 use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
 use crate::ports::coordinator::{Coordinator, Listener, Renewals, Reply};
+use crate::ports::health::CoordinatorHealth;
 use crate::words::clock::ServerClock;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::token::Token;
 
 pub use self::connect::UrlProblem;
-pub use self::health::RedisHealth;
 pub use self::settings::RedisSettings;
 
 /// How long a start waits for the first connections before it goes on without them.
@@ -116,7 +116,8 @@ impl RedisCoordinator {
             .await
             .is_err()
         {
-            let fault = coordinator.health().last_fault.map(Fault::label);
+            let fault = coordinator.health().last_fault;
+            let fault = fault.map(|last| last.fault.label());
             tracing::warn!(
                 fault,
                 "no connection to Redis yet: calls run on their own until there is one"
@@ -126,13 +127,14 @@ impl RedisCoordinator {
     }
 
     /// How it is. Costs no round trip.
-    pub fn health(&self) -> RedisHealth {
+    pub fn health(&self) -> CoordinatorHealth {
         let (shared, subscriber) = (&self.0.shared, &self.0.subscriber);
         let lines = [&shared.reads, &shared.scripts];
-        RedisHealth {
+        let breakers = lines.iter().map(|line| line.breakers.worst());
+        CoordinatorHealth {
             connected: lines.iter().all(|line| line.is_connected()),
             subscribed: subscriber.is_sound(),
-            paused: lines.iter().any(|line| line.breakers.any_open()),
+            breaker: breakers.max().unwrap_or_default(),
             last_fault: shared.vitals.last_fault(),
             misrouted: shared.vitals.misrouted(),
         }
@@ -261,6 +263,10 @@ impl Coordinator for RedisCoordinator {
 
     fn clock(&self) -> ServerClock {
         self.0.shared.clock.best()
+    }
+
+    fn health(&self) -> CoordinatorHealth {
+        Self::health(self)
     }
 
     fn deadline(&self) -> Duration {
