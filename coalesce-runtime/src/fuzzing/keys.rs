@@ -2,8 +2,8 @@
 
 use crate::words::key::{Key, KeyBuilder};
 use crate::words::key_part::KeyPart;
-use crate::words::key_writer::KeyWriter;
 use crate::words::key_text::{MAX_LEN, unescape};
+use crate::words::key_writer::KeyWriter;
 
 /// A value of any shape that a key part can have.
 #[derive(Debug, PartialEq)]

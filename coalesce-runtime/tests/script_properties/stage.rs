@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use crate::rules;
 use crate::said::{Said, begun, finished, forgot_its_fence, may_follow, renewed, same};
 use crate::seen::{Sight, lock_of, message_without_moments, names, state_of, without_moments};
-use crate::story::{Mark, Question, Step};
+use crate::story::{Began, Mark, Question, Step};
 
 /// States live so long that nothing ends by itself while a slow machine looks at it.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);
@@ -175,6 +175,7 @@ impl Stage {
                     payload,
                     may_retake,
                     spare_value,
+                    began,
                     ..
                 } => {
                     let ask = FinishAsk {
@@ -183,7 +184,7 @@ impl Stage {
                         life: LIFE,
                         seen,
                         retake_until: retake_until(*may_retake),
-                        began: None,
+                        began: began.map(began_at),
                         spare_value: spare_value.map(Duration::from_micros),
                     };
                     let answer = self.coordinator.finish(key, &ask).await.unwrap();
@@ -357,6 +358,13 @@ fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
 fn forget_state(cell: &mut Cell, now: ServerTime) {
     cell.plant(bytes::Bytes::new(), now);
     cell.expire(now);
+}
+
+fn began_at(began: Began) -> ServerTime {
+    ServerTime::from_micros(match began {
+        Began::Long => 1,
+        Began::JustNow => 9_000_000_000_000_000,
+    })
 }
 
 /// Of two clocks that differ it is far ahead, or far behind.
