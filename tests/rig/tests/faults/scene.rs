@@ -181,7 +181,8 @@ impl<T: Topology> Scene<T> {
             longest: 2 * self.body + more,
             trouble: &self.trouble,
             killed: &self.killed,
-            retains: self.retains,
+            stopped: &[],
+            age: Duration::from_secs(if self.retains { 3_600 } else { 0 }),
             switched: self.switched,
         };
         let proxied = self.proxy.as_ref().map_or(0, Proxy::faults);
