@@ -30,7 +30,7 @@ pub struct Options {
     pub pods: u16,
 
     /// The longest rest between two faults, in milliseconds; the shortest is a third of it
-    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
+    #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub rest_ms: u64,
 
     /// Print one JSON object, and nothing else, on stdout

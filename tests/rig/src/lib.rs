@@ -21,6 +21,7 @@ mod resp;
 mod server;
 mod service;
 mod topology;
+mod totals;
 
 pub use checker::{Checker, Expectation, Findings, check, takeovers};
 pub use ledger::{Ledger, Run, now_micros};
@@ -31,3 +32,4 @@ pub use resp::{Connection, Value};
 pub use server::RedisServer;
 pub use service::serve;
 pub use topology::{Cluster, Sentinels, Topology, eventually};
+pub use totals::{Totals, note_totals};

@@ -122,7 +122,12 @@ impl Nemesis {
     }
 
     fn hurt_pod(&mut self, stage: &mut Stage, fault: Fault) -> Option<(usize, u64)> {
-        let number = self.dice.usize(..stage.pods.len());
+        let by_chance = self.dice.usize(..stage.pods.len());
+        // A leader, if there is one: others are missed by nobody.
+        let number = match fault {
+            Fault::PodStop => by_chance,
+            _ => stage.leader().unwrap_or(by_chance),
+        };
         if stage.pods[number].stopped_since.is_some() {
             return None;
         }

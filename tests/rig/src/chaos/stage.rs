@@ -24,6 +24,8 @@ pub(super) struct Stage {
     pub(super) killed: Vec<(u32, u64)>,
     pub(super) stopped: Vec<(u32, RangeInclusive<u64>)>,
     pub(super) trouble: Vec<RangeInclusive<u64>>,
+    /// The tasks of a process before its first call. One that finds no server at its start has fewer.
+    pub(super) tasks: usize,
     program: String,
     environment: Vec<(String, String)>,
     folder: TempDir,
@@ -35,8 +37,6 @@ pub(super) struct Stage {
 pub(super) struct Player {
     pub(super) pod: Pod,
     pub(super) stopped_since: Option<u64>,
-    /// Tasks of its runtime before the first call.
-    pub(super) tasks: usize,
 }
 
 impl Stage {
@@ -49,6 +49,7 @@ impl Stage {
             killed: Vec::new(),
             stopped: Vec::new(),
             trouble: Vec::new(),
+            tasks: 0,
             program: plan.program.clone(),
             environment: plan.environment.clone(),
             folder: folder(),
@@ -76,6 +77,16 @@ impl Stage {
         Duration::from_micros(self.end.saturating_sub(now_micros()))
     }
 
+    /// The number of a pod that leads now.
+    pub(super) fn leader(&self) -> Option<usize> {
+        let runs = self.ledger.going_on();
+        let leads = |player: &Player| {
+            let prefix = format!("{}.", player.pod.pid());
+            player.stopped_since.is_none() && runs.iter().any(|run| run.starts_with(&prefix))
+        };
+        self.pods.iter().position(leads)
+    }
+
     /// Kills a pod and starts another in its place.
     pub(super) fn replace(&mut self, number: usize) {
         let old = &mut self.pods[number].pod;
@@ -100,7 +111,7 @@ impl Stage {
         }
     }
 
-    fn player(&self, number: usize) -> Player {
+    fn player(&mut self, number: usize) -> Player {
         let environment: Vec<_> = self
             .environment
             .iter()
@@ -108,8 +119,8 @@ impl Stage {
             .collect();
         let url = self.servers.url_of(number);
         let mut pod = Pod::start(&self.program, &url, &self.ledger, &environment);
+        self.tasks = self.tasks.max(pod.state().tasks);
         Player {
-            tasks: pod.state().tasks,
             pod,
             stopped_since: None,
         }

@@ -144,11 +144,10 @@ fn details(found: &Findings) -> Vec<String> {
 fn leaked(stage: &mut Stage, of: fn(&mut Pod, usize) -> usize) -> u64 {
     // Subscriptions linger for ten seconds.
     let end = Instant::now() + Duration::from_secs(15);
+    let tasks = stage.tasks;
     loop {
         let players = stage.pods.iter_mut();
-        let left: usize = players
-            .map(|player| of(&mut player.pod, player.tasks))
-            .sum();
+        let left: usize = players.map(|player| of(&mut player.pod, tasks)).sum();
         if left == 0 || Instant::now() > end {
             return left as u64;
         }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
-    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, Topology, check, fleet,
-    now_micros,
+    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, Topology, Totals, check,
+    fleet, note_totals, now_micros,
 };
 
 pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
@@ -187,7 +187,9 @@ impl<T: Topology> Scene<T> {
         };
         let proxied = self.proxy.as_ref().map_or(0, Proxy::faults);
         let findings = check(&self.ledger.runs(), &self.answers, &expected);
-        println!("{} faults, {findings}", self.faults + proxied);
+        let faults = self.faults + proxied;
+        println!("{faults} faults, {findings}");
+        note_totals(&Totals::of(faults, &findings));
         findings.assert_clean();
         for pod in &mut self.pods {
             eventually("no local entry is left", || pod.state().in_flight == 0);
