@@ -45,26 +45,39 @@
 //! | say which Redis, leases, limits | [`Coalescer::builder`], [`CoalescerBuilder`] |
 //! | coalesce without the attribute | [`Coalescer::call`], [`DirectCall`], [`Policy`], [`Clocks`] |
 //! | peek at, put, refresh or invalidate one entry | [`Entry`] |
-//! | make your own type part of a key | [`KeyPart`] |
+//! | make your own type part of a key | [`KeyPart`](derive@KeyPart), [`canonical`] |
+//! | have values written as JSON, or in another way | [`codec`] |
 //! | make request headers part of a key | [`Headers`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
-//! | count | [`Coalescer::counts`], [`Counts`] |
+//! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
+//! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
+//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
+//! | know what is promised, and the test behind each promise | [`promises`] |
+//! | run the Redis, its rights, its alarms | [`operating`] |
 //!
 //! When to use this and when not, the four clocks, and what happens in which failure are in the
 //! [README](https://github.com/coalesce-rs/coalesce#readme).
 
-pub use coalesce_macros::coalesce;
+pub use coalesce_macros::{KeyPart, coalesce};
 pub use coalesce_runtime::{
-    AlreadySet, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder, Counts, DirectCall,
-    Entry, Error, Fault, Headers, Key, KeyBuilder, KeyPart, KeyWriter, MemoryCoordinator,
-    MissingHeader, OnError, OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator,
-    RedisHealth, RedisSettings, Scope, UrlProblem, coordination,
+    AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
+    CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
+    Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
+    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
+    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, UrlProblem, call_sites,
+    canonical, codec, coordination, observing,
 };
 
 #[doc(hidden)]
 pub use coalesce_runtime::contract as __private;
+
+#[doc = include_str!("../docs/promises.md")]
+pub mod promises {}
+
+#[doc = include_str!("../docs/operating.md")]
+pub mod operating {}
 
 /// Compiles and runs the README's examples.
 #[cfg(doctest)]

@@ -38,6 +38,7 @@ mod after {
         ::std::boxed::Box::pin(async move {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "by_hand",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );
@@ -91,6 +92,7 @@ mod after {
             ::std::boxed::Box::pin(async move {
                 static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                     "get",
+                    ::core::module_path!(),
                     ::core::file!(),
                     ::core::line!(),
                 );
@@ -105,10 +107,12 @@ mod after {
                     .run(
                         __coalesce_shape,
                         move || {
-                            let __coalesce_self = <Self as ::core::clone::Clone>::clone(
+                            let __coalesce_self = <Self as ::coalesce::__private::Lent>::copied(
                                 self,
                             );
-                            let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                            let name = <str as ::coalesce::__private::Lent>::copied(
+                                name,
+                            );
                             async move {
                                 if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                                     Option<u64>,

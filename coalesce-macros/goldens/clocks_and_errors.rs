@@ -28,6 +28,7 @@ mod after {
         #![allow(unused)]
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get_order",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             )
@@ -38,7 +39,7 @@ mod after {
             .pending_ttl("20s")
             .wait_timeout("none")
             .keep_errors("2s")
-            .fail_on_redis_error()
+            .on_redis_error("fail")
             .max_payload("4096")
             .enabled("false")
             .version(3)

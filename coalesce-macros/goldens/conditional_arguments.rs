@@ -19,6 +19,7 @@ mod after {
     ) {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get",
+            ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
         );

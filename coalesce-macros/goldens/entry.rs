@@ -37,6 +37,7 @@ mod after {
     ) -> ::coalesce::Entry<'__coalesce, Order> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get_order",
+            ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
         );
@@ -45,13 +46,14 @@ mod after {
                 &__COALESCE_SITE,
                 ::coalesce::__private::path_of(|| {}),
             )
+            .in_entry("get_order_entry")
             .key(&[&id, &name.id()]);
         let __coalesce_shape = ::coalesce::__private::shape!(Order);
         __coalesce_call
             .entry(
                 __coalesce_shape,
                 move || {
-                    let db = <Pool as ::std::borrow::ToOwned>::to_owned(db);
+                    let db = <Pool as ::coalesce::__private::Lent>::copied(db);
                     async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             Order,
@@ -89,6 +91,7 @@ mod after {
         {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );
@@ -105,7 +108,7 @@ mod after {
                 .entry(
                     __coalesce_shape,
                     move || {
-                        let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                        let name = <str as ::coalesce::__private::Lent>::copied(name);
                         async move {
                             if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                                 Result<Order, Error>,
@@ -132,6 +135,7 @@ mod after {
         fn owned_entry(self, id: u64) -> ::coalesce::Entry<'static, u64> {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "owned",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );

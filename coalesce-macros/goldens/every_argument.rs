@@ -11,6 +11,7 @@ mod after {
     pub(crate) async fn add(left: u64, right: u64) -> u64 {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "add",
+            ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
         );

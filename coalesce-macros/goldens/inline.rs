@@ -13,6 +13,7 @@ mod after {
         async fn send(&mut self, request: &Request<'_>) -> Result<Reply, Error> {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "send",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );

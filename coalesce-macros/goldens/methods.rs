@@ -24,6 +24,7 @@ mod after {
         async fn get(&self, id: u64) -> String {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );
@@ -38,7 +39,7 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || {
-                        let __coalesce_self = <Self as ::core::clone::Clone>::clone(
+                        let __coalesce_self = <Self as ::coalesce::__private::Lent>::copied(
                             self,
                         );
                         async move {
@@ -63,6 +64,7 @@ mod after {
         async fn shared(self: Arc<Self>, id: u64) -> String {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "shared",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );
@@ -90,6 +92,7 @@ mod after {
         async fn untouched(&self, id: u64) -> Self {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "untouched",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );

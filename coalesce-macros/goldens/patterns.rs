@@ -27,6 +27,7 @@ mod after {
     ) -> Json<Order> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "handler",
+            ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
         );

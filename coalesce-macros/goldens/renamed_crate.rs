@@ -12,6 +12,7 @@ mod after {
         async fn get(&self, id: u64) -> u64 {
             static __COALESCE_SITE: crate::deps::co::__private::CallSite = crate::deps::co::__private::CallSite::new(
                 "get",
+                ::core::module_path!(),
                 ::core::file!(),
                 ::core::line!(),
             );

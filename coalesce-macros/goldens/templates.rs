@@ -13,6 +13,7 @@ mod after {
     async fn get(db: Pool, req: Request, id: u64) -> u64 {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get",
+            ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
         );
@@ -47,6 +48,7 @@ mod after {
     async fn all() -> u64 {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "all",
+            ::core::module_path!(),
             ::core::file!(),
             ::core::line!(),
         );

@@ -1,19 +1,22 @@
-//! The `#[coalesce]` attribute.
+//! The `#[coalesce]` attribute, and `#[derive(KeyPart)]`.
 //!
 //! It is used through the crate that exports it. The way of a function through this crate:
 //! `parse` reads what is written, `analyze` says what it means or everything that is wrong with
 //! it, `expand` prints it. `goldens/` shows the result for representative functions.
 
 mod analyze;
+mod attribute;
+mod derive;
 mod diagnostics;
 mod expand;
+#[cfg(test)]
+mod fuzzing;
 mod names;
 mod parse;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-use diagnostics::Diagnostics;
 use proc_macro2::TokenStream;
 
 /// Makes callers of an async function share one execution, in one process and across processes.
@@ -72,25 +75,28 @@ pub fn coalesce(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
-    match attribute(arguments.into(), item.clone()) {
-        Ok(tokens) => tokens.into(),
-        Err(errors) => beside(&errors, item).into(),
-    }
+    attribute::applied(arguments.into(), item).into()
 }
 
-/// The attribute on tokens that can exist outside of a compiler, for tests.
-fn attribute(arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    let mut diagnostics = Diagnostics::default();
-    let options = parse::Options::read(arguments, &mut diagnostics);
-    let function = diagnostics.keep(syn::parse2::<parse::Function>(item));
-    let model = function.and_then(|function| analyze::analyze(options, function, &mut diagnostics));
-    let model = diagnostics.finish(model)?;
-    Ok(expand::expand(&model))
-}
-
-/// Errors, and the item as it was: whatever else the program says about it stays true.
-fn beside(errors: &syn::Error, item: TokenStream) -> TokenStream {
-    let mut tokens = errors.to_compile_error();
-    tokens.extend(item);
+/// Makes a type part of a key: every field of it, or the variant and every field of that.
+///
+/// The fields of a struct are written with their names, in the order of the names, so that moving a
+/// field changes no key. A struct of one nameless field is written as that field.
+///
+/// ```text
+/// #[derive(KeyPart)]
+/// struct Sku { shop: u32, code: String }        // ~(code~=A-1,shop~=7)
+///
+/// #[derive(KeyPart)]
+/// enum Payment { Cash, Card(u64) }              // ~@Cash   ~@Card~(7)
+/// ```
+///
+/// A type parameter has to be a key part itself, whatever it is used for. Where the library has another
+/// name, say so: `#[key(crate = my_crate::coalesce)]`.
+#[proc_macro_derive(KeyPart, attributes(key))]
+pub fn key_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let tokens = derive::key_part(input.into());
     tokens
+        .unwrap_or_else(|errors| errors.to_compile_error())
+        .into()
 }

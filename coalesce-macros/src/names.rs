@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// Every option, with a way to write it that error messages can show.
-pub(crate) const OPTIONS: [(&str, &str); 19] = [
+pub(crate) const OPTIONS: [(&str, &str); 20] = [
     ("key", "key = (tenant, id)"),
     ("skip", "skip(ctx, db)"),
     ("header_keys", "header_keys = [\"X-Tenant-Id\"]"),
@@ -19,6 +19,7 @@ pub(crate) const OPTIONS: [(&str, &str); 19] = [
     ("keep_errors", "keep_errors = \"2s\""),
     ("on_redis_error", "on_redis_error = \"fail\""),
     ("max_payload", "max_payload = \"1MiB\""),
+    ("codec", "codec = json"),
     ("enabled", "enabled = \"${ORDERS_COALESCE:true}\""),
     ("inline", "inline"),
     ("entry", "entry = get_order_entry"),
@@ -27,7 +28,7 @@ pub(crate) const OPTIONS: [(&str, &str); 19] = [
 ];
 
 /// What people write who know another library, and our word for it.
-const OTHER_WORDS: [(&str, &str); 10] = [
+const OTHER_WORDS: [(&str, &str); 12] = [
     ("ttl", "fresh_ttl"),
     ("time", "fresh_ttl"),
     ("expires", "fresh_ttl"),
@@ -36,6 +37,8 @@ const OTHER_WORDS: [(&str, &str); 10] = [
     ("headers", "header_keys"),
     ("ignore", "skip"),
     ("skip_all", "skip"),
+    ("format", "codec"),
+    ("serializer", "codec"),
     ("prefix", "namespace"),
     ("name", "namespace"),
 ];

@@ -25,6 +25,32 @@ pub(crate) fn uses(tokens: &TokenStream, name: &Ident) -> bool {
     )
 }
 
+/// Whether `tokens`, the body of a function called `name`, may call that function.
+///
+/// `name(…)`, `Self::name(…)` and `self.name(…)` may, `self.map.name(…)` does not.
+pub(crate) fn calls(tokens: &TokenStream, name: &Ident) -> bool {
+    search(
+        tokens.clone(),
+        &name.unraw().to_string(),
+        false,
+        &is_own_call,
+    )
+}
+
+fn is_own_call(before: &[TokenTree], after: &[TokenTree]) -> bool {
+    let of_another = match before {
+        [.., owner, dot] if is_punct(dot, '.') => !is_word(owner, "self"),
+        [.., last] => is_word(last, "fn"),
+        [] => false,
+    };
+    let is_called = match after.first() {
+        Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Parenthesis,
+        Some(next) => is_punct(next, ':'),
+        None => false,
+    };
+    is_called && !of_another
+}
+
 type Accepts<'a> = &'a dyn Fn(&[TokenTree], &[TokenTree]) -> bool;
 
 /// Looks for `name` among identifiers that are accepted in their surroundings, and in what format

@@ -78,6 +78,49 @@ async fn recursive(n: u64) -> u64 {
 }
 
 #[coalesce]
+async fn recursive_detached(n: u64, words: &[u8]) -> Result<u64, Failure> {
+    if n < 2 {
+        return Ok(n + words.len() as u64);
+    }
+    let one = Box::pin(recursive_detached(n - 1, words)).await?;
+    Ok(one + Box::pin(recursive_detached(n - 2, words)).await?)
+}
+
+#[derive(Clone)]
+struct Tree(u64);
+
+trait Depth {
+    async fn depth(&self, n: u64) -> u64;
+}
+
+impl Depth for Tree {
+    #[coalesce]
+    async fn depth(&self, n: u64) -> u64 {
+        if n == self.0 {
+            return n;
+        }
+        Box::pin(self.depth(n + 1)).await
+    }
+}
+
+impl Tree {
+    #[coalesce(key = n, skip(name))]
+    async fn down<T: Clone + Send + Sync + 'static>(&self, mut n: u64, name: &T) -> u64 {
+        n += 1;
+        if n > self.0 {
+            return n;
+        }
+        Box::pin(Self::down(self, n, name)).await
+    }
+
+    /// Not recursive: it is another one's function of that name.
+    #[coalesce]
+    async fn get(&self, id: usize) -> u64 {
+        [self.0].get(id).copied().unwrap_or_default()
+    }
+}
+
+#[coalesce]
 fn recursive_boxed(n: u64) -> std::pin::Pin<Box<dyn Future<Output = u64> + Send>> {
     if n < 2 {
         return Box::pin(async move { n });
@@ -137,9 +180,22 @@ async fn statements_loops_and_units_work() {
 }
 
 #[tokio::test]
-async fn recursion_works_inline_and_boxed() {
+async fn recursion_works_inline_boxed_and_detached() {
     ready().await;
     assert_eq!((recursive(6).await, recursive_boxed(6).await), (8, 8));
+}
+
+#[tokio::test]
+async fn recursion_needs_no_help_in_a_detached_async_function() {
+    const fn sent<T: Send>(future: T) -> T {
+        future
+    }
+    ready().await;
+    assert_eq!(sent(recursive_detached(6, &[])).await, Ok(8));
+    let tree = Tree(5);
+    assert_eq!(tree.depth(1).await, 5);
+    assert_eq!(tree.down(1, &"name").await, 6);
+    assert_eq!(tree.get(0).await, 5);
 }
 
 #[tokio::test]

@@ -91,6 +91,17 @@ async fn generic<T: coalesce::KeyPart + Send + 'static>(id: T) -> u64 {
     0
 }
 
+#[coalesce(entry = nameless_entry)]
+async fn nameless(id: impl coalesce::KeyPart + Send + 'static) -> u64 {
+    drop(id);
+    0
+}
+
+#[coalesce(entry = constants_entry)]
+async fn constants<const N: usize, const YES: bool>(ids: [u8; N]) -> bool {
+    ids.len() == N && YES
+}
+
 #[coalesce(entry = r#move)]
 async fn r#match(id: u64) -> u64 {
     id
@@ -172,6 +183,32 @@ async fn namespace_tells_types_and_generic_arguments_apart() {
     );
     assert_ne!(tag!(generic_entry(1_u8)), tag!(generic_entry(1_u16)));
     assert_eq!(tag!(generic_entry(1_u8)), "attribute::keys::generic<u8>:1");
+}
+
+#[tokio::test]
+async fn an_entry_with_nameless_types_has_the_name_of_its_function() {
+    ready().await;
+    let tag = tag!(nameless_entry(1_u8));
+    assert!(
+        tag.starts_with("attribute::keys::nameless") && !tag.contains("entry"),
+        "{tag}"
+    );
+    assert_ne!(tag, tag!(nameless_entry(1_u16)));
+    assert_eq!(nameless(1_u8).await, 0);
+}
+
+#[tokio::test]
+async fn constants_are_part_of_the_namespace() {
+    ready().await;
+    assert_eq!(
+        tag!(constants_entry::<1, true>([7])),
+        "attribute::keys::constants<1,%20true>:~[7]"
+    );
+    assert_ne!(
+        tag!(constants_entry::<1, true>([7])),
+        tag!(constants_entry::<1, false>([7]))
+    );
+    assert!(constants::<1, true>([7]).await);
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@
 
 mod arguments;
 mod bodies;
+#[cfg(all(feature = "json", feature = "postcard"))]
+mod codecs;
 mod entries;
 mod hygiene;
 mod keys;

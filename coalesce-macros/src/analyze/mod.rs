@@ -14,6 +14,7 @@ use syn::{Path, parse_quote};
 
 use crate::diagnostics::Diagnostics;
 use crate::parse::{Function, Options};
+use crate::tokens;
 
 pub(crate) use model::{
     Carried, CopiedReceiver, Form, Key, Model, Part, Passage, Piece, Place, Setting, Value,
@@ -48,6 +49,7 @@ pub(crate) fn analyze(
         keep_errors,
         on_redis_error,
         max_payload,
+        codec,
         enabled,
         inline,
         entry,
@@ -90,9 +92,16 @@ pub(crate) fn analyze(
         None => ownership::plan(&function, &arguments, &skipped, diagnostics),
     };
 
-    let (form, output) = signature?;
+    let (mut form, output) = signature?;
+    let recursive = || tokens::calls(&function.body.stream(), &function.sig.ident);
+    let detached = matches!(place, Place::Detached { .. }) && entry.is_none();
+    if form == Form::Async && detached && recursive() {
+        form = Form::Recursive;
+    }
+    let root = root.map_or_else(default_root, |root| root.value);
     Some(Model {
-        root: root.map_or_else(default_root, |root| root.value),
+        codec: codec.map(|codec| codec_path(&root, codec.value)),
+        root,
         function,
         form,
         output,
@@ -106,4 +115,18 @@ pub(crate) fn analyze(
 
 fn default_root() -> Path {
     parse_quote!(::coalesce)
+}
+
+/// The path of the codec that is meant by a path, or by one of our own words.
+fn codec_path(root: &Path, written: Path) -> Path {
+    let word = written.get_ident().map(ToString::to_string);
+    let own = match word.as_deref() {
+        Some("json") => "Json",
+        Some("postcard") => "Postcard",
+        Some("messagepack") => "MessagePack",
+        _ => return written,
+    };
+    let span = proc_macro2::Span::mixed_site().located_at(syn::spanned::Spanned::span(&written));
+    let own = proc_macro2::Ident::new(own, span);
+    parse_quote!(#root::codec::#own)
 }

@@ -13,6 +13,8 @@ pub(crate) struct Model {
     pub(crate) form: Form,
     /// What callers receive, `()` if nothing is written.
     pub(crate) output: Type,
+    /// How it is written, if not as usual.
+    pub(crate) codec: Option<Path>,
     /// The options that describe the call site, in the order they were written.
     pub(crate) settings: Vec<Setting>,
     pub(crate) key: Key,
@@ -26,6 +28,9 @@ pub(crate) struct Model {
 pub(crate) enum Form {
     /// `async fn`.
     Async,
+    /// `async fn` with a body that calls it. Nobody can see that a future which holds itself is `Send`,
+    /// so the function says it: it returns `impl Future + Send`.
+    Recursive,
     /// A plain `fn` that returns `Pin<Box<dyn Future>>`, by hand or by `#[async_trait]`.
     Boxed,
 }
@@ -41,7 +46,6 @@ pub(crate) struct Setting {
 
 /// The argument of a [`Setting`].
 pub(crate) enum Value {
-    Nothing,
     Text(LitStr),
     Texts(Vec<LitStr>),
     Number(u32),

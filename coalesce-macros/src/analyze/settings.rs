@@ -56,11 +56,11 @@ impl Words {
         }
         if let Some(written) = self.errors {
             check_word(&written, &["share", "retry"], diagnostics);
-            settings.extend(unless(written, "share", "retry_errors"));
+            settings.extend(unless(written, "share", "errors"));
         }
         if let Some(written) = self.on_redis_error {
             check_word(&written, &["run", "fail"], diagnostics);
-            settings.extend(unless(written, "run", "fail_on_redis_error"));
+            settings.extend(unless(written, "run", "on_redis_error"));
         }
         settings
     }
@@ -115,12 +115,12 @@ fn setting<T>(
 /// The setting `name`, unless the option is set to its `default`.
 fn unless(written: Written<LitStr>, default: &str, name: &'static str) -> Option<(usize, Setting)> {
     let is_default = written.value.value() == default;
-    (!is_default).then(|| setting(written, name, |_| Value::Nothing))
+    (!is_default).then(|| setting(written, name, Value::Text))
 }
 
 fn check_word(written: &Written<LitStr>, words: &[&str], diagnostics: &mut Diagnostics) {
     let word = written.value.value();
-    if words.contains(&word.as_str()) {
+    if words.contains(&word.as_str()) || word.contains("${") {
         return;
     }
     let name = &written.name;

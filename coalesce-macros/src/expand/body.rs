@@ -2,8 +2,8 @@
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Type;
 use syn::spanned::Spanned;
+use syn::{Path, Type};
 
 use super::{own_self, signature};
 use crate::analyze::{Carried, CopiedReceiver, Form, Model, Passage, Place};
@@ -27,8 +27,9 @@ pub(crate) fn hand_over(model: &Model, how: &str) -> TokenStream {
     let (call, shape) = (names::call(span), names::shape(span));
     let body = maker(model);
     let value = quote_spanned!(span=> #call.#method(#shape, #body));
+    let codec = model.codec.as_ref().map(|codec| quote!(, #codec));
     quote! {
-        let #shape = #root::__private::shape!(#output);
+        let #shape = #root::__private::shape!(#output #codec);
         #value
     }
 }
@@ -50,8 +51,8 @@ pub(crate) fn run(model: &Model) -> TokenStream {
 ///
 /// ```text
 /// move || {
-///     let __coalesce_self = <Self as Clone>::clone(self);
-///     let name = ToOwned::to_owned(name);
+///     let __coalesce_self = <Self as Lent>::copied(self);
+///     let name = <str as Lent>::copied(name);
 ///     async move {
 ///         let __coalesce_self = &__coalesce_self;
 ///         let name: &str = Borrow::borrow(&name);
@@ -60,6 +61,7 @@ pub(crate) fn run(model: &Model) -> TokenStream {
 /// }
 /// ```
 fn maker(model: &Model) -> TokenStream {
+    let root = &model.root;
     let mut body = model.function.body.clone();
     let mut copies = Vec::new();
     let mut lends = Vec::new();
@@ -68,10 +70,10 @@ fn maker(model: &Model) -> TokenStream {
             && let Some(rewritten) = own_self::rewrite(&body)
         {
             body = rewritten;
-            copies.push(copy_self(receiver));
+            copies.push(copy_self(root, receiver));
             lends.push(lend_self(receiver));
         }
-        copies.extend(carried.iter().filter_map(copy));
+        copies.extend(carried.iter().filter_map(|carried| copy(root, carried)));
         lends.extend(carried.iter().map(lend));
     }
     let future = future(model, &lends, body);
@@ -100,7 +102,7 @@ fn future(model: &Model, lends: &[TokenStream], body: Group) -> TokenStream {
     // Whoever returns something else is shown the type that was written.
     let name = names::output(output.span());
     let body = match model.form {
-        Form::Async => without_brace_lint(body).into_token_stream(),
+        Form::Async | Form::Recursive => without_brace_lint(body).into_token_stream(),
         Form::Boxed => boxed(model, &body),
     };
     quote! {
@@ -132,13 +134,13 @@ fn without_brace_lint(mut body: Group) -> Group {
     body
 }
 
-fn copy_self(receiver: &CopiedReceiver) -> TokenStream {
+fn copy_self(root: &Path, receiver: &CopiedReceiver) -> TokenStream {
     let CopiedReceiver { referent, itself } = receiver;
     let owned = names::owned_self(itself.span);
-    // The caret of a missing `Clone` goes to the receiver.
+    // The caret of what cannot be copied goes to the receiver.
     let span = Span::mixed_site().located_at(itself.span);
-    let clone = quote_spanned!(span=> <#referent as ::core::clone::Clone>::clone(#itself));
-    quote!(let #owned = #clone;)
+    let copied = quote_spanned!(span=> <#referent as #root::__private::Lent>::copied(#itself));
+    quote!(let #owned = #copied;)
 }
 
 fn lend_self(receiver: &CopiedReceiver) -> TokenStream {
@@ -146,7 +148,7 @@ fn lend_self(receiver: &CopiedReceiver) -> TokenStream {
     quote!(let #owned = &#owned;)
 }
 
-fn copy(carried: &Carried) -> Option<TokenStream> {
+fn copy(root: &Path, carried: &Carried) -> Option<TokenStream> {
     let Carried {
         cfgs,
         ident,
@@ -156,23 +158,23 @@ fn copy(carried: &Carried) -> Option<TokenStream> {
     let value = match passage {
         Passage::Moved => return None,
         Passage::Lent(ty) => {
-            let to_owned = to_owned(ty);
-            quote!(#to_owned(#ident))
+            let copied = copied(root, ty);
+            quote!(#copied(#ident))
         }
-        Passage::LentNameless => quote!(::std::borrow::ToOwned::to_owned(#ident)),
+        Passage::LentNameless => quote!(#root::__private::Lent::copied(#ident)),
         Passage::LentOption(ty) => {
-            let to_owned = to_owned(ty);
-            quote!(::core::option::Option::map(#ident, #to_owned))
+            let copied = copied(root, ty);
+            quote!(::core::option::Option::map(#ident, #copied))
         }
     };
     let lint = names::used_underscore(ident);
     Some(quote!(#(#cfgs)* #lint let #ident = #value;))
 }
 
-/// `ToOwned::to_owned`, with the caret on the argument's type if that has no such thing.
-fn to_owned(ty: &Type) -> TokenStream {
+/// What copies a `ty`, with the caret on the argument's type if that cannot be copied.
+fn copied(root: &Path, ty: &Type) -> TokenStream {
     let span = Span::mixed_site().located_at(ty.span());
-    quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::to_owned)
+    quote_spanned!(span=> <#ty as #root::__private::Lent>::copied)
 }
 
 /// The statement that gives an argument its name and type back.

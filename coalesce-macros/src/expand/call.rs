@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprReference, Path, Token};
 
@@ -21,6 +22,7 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
     let root = &model.root;
     let (site, call) = (names::site(), names::call(Span::mixed_site()));
     let path = path(model);
+    let entry = entry(model);
     let key = key(root, &model.key);
     let coalescer = model.coalescer.as_ref().map(|coalescer| {
         let coalescer = reference_to(coalescer);
@@ -30,6 +32,7 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
     quote! {
         #lint
         let #call = #root::__private::Call::new(&#site, #path)
+            #entry
             #key
             #coalescer;
     }
@@ -39,17 +42,29 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
 ///
 /// In an entry's function it is not the path of the function that this is printed in. There the
 /// annotated function is asked for its name, unless it has `impl Trait` arguments: nobody can write
-/// down which of its instances is meant.
+/// down which of its instances is meant. There the entry's own path is taken, and its name exchanged.
 fn path(model: &Model) -> TokenStream {
     let root = &model.root;
     let sig = &model.function.sig;
     match &model.entry {
-        Some(entry) if tokens::word(&sig.inputs.to_token_stream(), "impl").is_none() => {
+        Some(entry) if !has_nameless_types(model) => {
             let function = signature::path(sig, entry, &sig.ident);
             quote!(::core::any::type_name_of_val(&#function))
         }
         _ => quote!(#root::__private::path_of(|| {})),
     }
+}
+
+/// In an entry's function whose own path names the work, what is to be taken out of that path.
+fn entry(model: &Model) -> Option<TokenStream> {
+    let name = model.entry.as_ref().filter(|_| has_nameless_types(model))?;
+    let name = name.ident.unraw().to_string();
+    Some(quote!(.in_entry(#name)))
+}
+
+fn has_nameless_types(model: &Model) -> bool {
+    let inputs = model.function.sig.inputs.to_token_stream();
+    tokens::word(&inputs, "impl").is_some()
 }
 
 /// Nobody wrote that `_id` is used: it is part of the key because it is an argument.

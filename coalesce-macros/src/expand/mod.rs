@@ -24,7 +24,7 @@ use crate::analyze::{Form, Model};
 ///
 /// ```text
 /// async fn get(id: u64) -> u64 {
-///     static __COALESCE_SITE: CallSite = CallSite::new("get", file!(), line!());
+///     static __COALESCE_SITE: CallSite = CallSite::new("get", module_path!(), file!(), line!());
 ///     register!(&__COALESCE_SITE);
 ///     let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&id]);
 ///     let __coalesce_shape = shape!(u64);
@@ -64,6 +64,7 @@ fn function(
     let (vis, inner_attrs) = (&model.function.vis, &model.function.inner_attrs);
     let statements = match model.form {
         Form::Async => statements.clone(),
+        Form::Recursive => quote!(async move { #statements }),
         // Nothing may happen before the first poll, so all of it moves into the future.
         Form::Boxed => quote!(::std::boxed::Box::pin(async move { #statements })),
     };
@@ -71,8 +72,12 @@ fn function(
     // With these braces the function is the user's from its first token to its last. With ours it
     // would be generated code as a whole, of which rustc never says that it is unused.
     block.set_span(model.function.body.span());
+    // It could be an `async fn`, and in the implementation of a trait it says more than the trait.
+    let lint = (model.form == Form::Recursive)
+        .then(|| quote!(#[allow(clippy::manual_async_fn, refining_impl_trait)]));
     quote! {
         #(#attrs)*
+        #lint
         #vis #sig #block
     }
 }

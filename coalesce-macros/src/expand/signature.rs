@@ -7,7 +7,7 @@ use syn::{
     FnArg, GenericParam, Lifetime, Pat, PatIdent, PatType, ReturnType, Signature, Type, parse_quote,
 };
 
-use crate::analyze::{Model, Place};
+use crate::analyze::{Form, Model, Place};
 use crate::names;
 use crate::parse::EntryName;
 
@@ -22,6 +22,13 @@ pub(crate) fn of_function(model: &Model) -> Signature {
                 WithoutMut { names: &names }.visit_pat_mut(&mut typed.pat);
             }
         }
+    }
+    if model.form == Form::Recursive {
+        let output = &model.output;
+        sig.asyncness = None;
+        sig.output = parse_quote! {
+            -> impl ::core::future::Future<Output = #output> + ::core::marker::Send
+        };
     }
     sig
 }

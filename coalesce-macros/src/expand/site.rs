@@ -13,7 +13,7 @@ use crate::names;
 ///
 /// ```text
 /// static __COALESCE_SITE: CallSite =
-///     CallSite::new("get", file!(), line!()).fresh_ttl("30s").version(2);
+///     CallSite::new("get", module_path!(), file!(), line!()).fresh_ttl("30s").version(2);
 /// register!(&__COALESCE_SITE);
 /// ```
 pub(crate) fn statements(model: &Model) -> TokenStream {
@@ -23,7 +23,12 @@ pub(crate) fn statements(model: &Model) -> TokenStream {
     let settings = model.settings.iter().map(setting);
     quote! {
         static #site: #root::__private::CallSite =
-            #root::__private::CallSite::new(#name, ::core::file!(), ::core::line!())
+            #root::__private::CallSite::new(
+                #name,
+                ::core::module_path!(),
+                ::core::file!(),
+                ::core::line!(),
+            )
                 #(#settings)*;
         #root::__private::register!(&#site);
     }
@@ -33,7 +38,6 @@ fn setting(setting: &Setting) -> TokenStream {
     let span = Span::mixed_site().located_at(setting.option.span());
     let method = Ident::new(setting.name, span);
     let value = match &setting.value {
-        Value::Nothing => TokenStream::new(),
         Value::Text(text) => quote!(#text),
         Value::Texts(texts) => quote_spanned!(span=> &[#(#texts),*]),
         Value::Number(number) => {

@@ -70,6 +70,19 @@ pub(crate) fn path(_: &Ident, input: ParseStream<'_>) -> syn::Result<Path> {
     Path::parse_mod_style(input)
 }
 
+/// The path of a codec, or one of our words for those of the library.
+pub(crate) fn codec(name: &Ident, input: ParseStream<'_>) -> syn::Result<Path> {
+    let is_path = input.fork().call(Path::parse_mod_style).is_ok();
+    if !is_path {
+        return Err(expected(
+            name,
+            input,
+            "`json`, `postcard` or the path of a codec",
+        ));
+    }
+    path(name, input)
+}
+
 pub(crate) fn text(name: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
     input.parse().map_err(|_| expected(name, input, "a string"))
 }

@@ -71,6 +71,10 @@ fn values_of_another_kind_are_refused_with_an_example() {
              \"${ORDERS_COALESCE:true}\"`",
         ),
         (
+            "codec = \"json\"",
+            "`codec` takes `json`, `postcard` or the path of a codec: `codec = json`",
+        ),
+        (
             "max_payload = big",
             "`max_payload` takes a number of bytes or a string: `max_payload = \"1MiB\"`",
         ),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::fold::{Entry, Fold, Reader, Stage};
+use super::entry::{Entry, Reader, Stage};
+use super::fold::Fold;
 use super::seat::Seat;
 use super::settlement::Settlement;
 

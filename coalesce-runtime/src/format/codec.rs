@@ -6,9 +6,115 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// `MessagePack` with names: field names travel with the values, so that fields can be added, removed
-/// and reordered between two deployments. (The compact form swaps reordered fields silently.)
-pub(crate) const MESSAGE_PACK: u8 = 1;
+/// How the values of a call site become bytes: `codec = my::Codec`.
+///
+/// Whatever is written by one deployment is read by the next, and by the one before. So what matters in
+/// a codec is what it does with the bytes of another version of a type: those that it refuses are a
+/// miss, and the body runs; those that it reads as something else are a wrong answer.
+///
+/// ```
+/// use std::io;
+///
+/// use coalesce_runtime::codec::Codec;
+/// use serde::{Serialize, de::DeserializeOwned};
+///
+/// /// MessagePack without field names: smaller, and to be used with `version`.
+/// #[derive(Clone, Copy, Debug)]
+/// struct Compact;
+///
+/// impl Codec for Compact {
+///     const NUMBER: u8 = 128;
+///
+///     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
+///         let mut out = rmp_serde::Serializer::new(out);
+///         value.serialize(&mut out).map_err(io::Error::other)
+///     }
+///
+///     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+///         rmp_serde::from_slice(bytes).ok()
+///     }
+/// }
+/// ```
+pub trait Codec: Copy + Send + Sync + 'static {
+    /// Stands in every stored entry: bytes of another codec are a miss. Those below 128 are this
+    /// library's own.
+    const NUMBER: u8;
+
+    /// Writes a value. `out` fails above the payload limit.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`, and that the value has no bytes. Either way it is not stored.
+    fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()>;
+
+    /// Reads a value; `None` unless all of `bytes` is one.
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T>;
+}
+
+/// `MessagePack` with names, the default: field names travel with the values, so that fields can be
+/// added, removed and reordered between two deployments. (The compact form swaps reordered fields
+/// silently.)
+#[derive(Clone, Copy, Debug)]
+pub struct MessagePack;
+
+impl Codec for MessagePack {
+    const NUMBER: u8 = 1;
+
+    fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut out = rmp_serde::Serializer::new(out).with_struct_map();
+        value.serialize(&mut out).map_err(io::Error::other)
+    }
+
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+        let mut rest = bytes;
+        let value = T::deserialize(&mut rmp_serde::Deserializer::new(&mut rest)).ok()?;
+        rest.is_empty().then_some(value)
+    }
+}
+
+/// JSON, for entries that people or other programs read. Needs the feature `json`.
+///
+/// A value that JSON cannot hold, such as a map whose keys are no texts, is not stored.
+#[cfg(feature = "json")]
+#[derive(Clone, Copy, Debug)]
+pub struct Json;
+
+#[cfg(feature = "json")]
+impl Codec for Json {
+    const NUMBER: u8 = 3;
+
+    fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
+        serde_json::to_writer(out, value).map_err(io::Error::from)
+    }
+
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+/// Postcard, the smallest: values alone. Needs the feature `postcard`.
+///
+/// Nothing in its bytes says what they are. Whoever changes a type gives the call site a new `version`:
+/// fields that were swapped, added or removed can be read as others.
+#[cfg(feature = "postcard")]
+#[derive(Clone, Copy, Debug)]
+pub struct Postcard;
+
+#[cfg(feature = "postcard")]
+impl Codec for Postcard {
+    const NUMBER: u8 = 4;
+
+    fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
+        postcard::to_io(value, out)
+            .map(drop)
+            .map_err(io::Error::other)
+    }
+
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+        let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+        rest.is_empty().then_some(value)
+    }
+}
 
 /// Why a value has no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +131,26 @@ pub enum NotEncoded {
 /// # Errors
 ///
 /// Says whether the limit or the value was in the way.
-pub(crate) fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<Bytes, NotEncoded> {
+pub(crate) fn encode<C: Codec, T: Serialize + ?Sized>(
+    value: &T,
+    limit: usize,
+) -> Result<Bytes, NotEncoded> {
+    const {
+        let own = matches!(C::NUMBER, 1 | 3 | 4);
+        assert!(
+            own || C::NUMBER >= 128,
+            "the numbers of codecs below 128 are taken"
+        );
+    }
     let mut out = Bounded {
         bytes: Vec::new(),
         limit,
         overflowed: false,
     };
-    match value.serialize(&mut rmp_serde::Serializer::new(&mut out).with_struct_map()) {
+    match C::encode(value, &mut out) {
+        // A codec that passes over the failure of its writer has written half a value.
+        _ if out.overflowed => Err(NotEncoded::TooLarge),
         Ok(()) => Ok(out.bytes.into()),
-        Err(_) if out.overflowed => Err(NotEncoded::TooLarge),
         Err(_) => Err(NotEncoded::Failed),
     }
 }
@@ -41,13 +158,8 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T, limit: usize) -> Result<B
 /// The value behind `bytes`; `None` for another codec, another type, or bytes left over.
 ///
 /// What cannot be read is a miss to the caller, so the reason is of no use to anybody.
-pub(crate) fn decode<T: DeserializeOwned>(codec: u8, bytes: &[u8]) -> Option<T> {
-    if codec != MESSAGE_PACK {
-        return None;
-    }
-    let mut rest = bytes;
-    let value = T::deserialize(&mut rmp_serde::Deserializer::new(&mut rest)).ok()?;
-    rest.is_empty().then_some(value)
+pub(crate) fn decode<C: Codec, T: DeserializeOwned>(codec: u8, bytes: &[u8]) -> Option<T> {
+    (codec == C::NUMBER).then(|| C::decode(bytes)).flatten()
 }
 
 /// A writer that refuses the first byte above its limit.
@@ -73,53 +185,5 @@ impl io::Write for Bounded {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-
-    use super::*;
-
-    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-    struct Order {
-        id: u64,
-        note: Option<String>,
-    }
-
-    #[test]
-    fn a_value_comes_back() {
-        let order = Order { id: 7, note: None };
-        let bytes = encode(&order, 1024).unwrap();
-        assert_eq!(decode(MESSAGE_PACK, &bytes), Some(order));
-    }
-
-    #[test]
-    fn the_limit_is_exact() {
-        let text = "x".repeat(100);
-        let exact = encode(&text, 1024).unwrap().len();
-        assert!(encode(&text, exact).is_ok());
-        assert_eq!(encode(&text, exact - 1), Err(NotEncoded::TooLarge));
-    }
-
-    #[test]
-    fn a_value_above_the_limit_is_noticed_before_all_of_it_is_encoded() {
-        struct Endless<'a>(&'a Cell<u32>);
-        impl Serialize for Endless<'_> {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.0.set(self.0.get() + 1);
-                serializer.serialize_bytes(&[0; 1000])
-            }
-        }
-        let asked = Cell::new(0);
-        let list: Vec<_> = (0..1_000_000).map(|_| Endless(&asked)).collect();
-        assert_eq!(encode(&list, 10_000), Err(NotEncoded::TooLarge));
-        assert!(asked.get() <= 10, "{} elements were encoded", asked.get());
-    }
-
-    #[test]
-    fn leftover_bytes_another_codec_and_another_type_are_misses() {
-        let mut bytes = encode(&7_u8, 16).unwrap().to_vec();
-        assert_eq!(decode::<u8>(MESSAGE_PACK + 1, &bytes), None);
-        assert_eq!(decode::<String>(MESSAGE_PACK, &bytes), None);
-        bytes.push(0);
-        assert_eq!(decode::<u8>(MESSAGE_PACK, &bytes), None);
-    }
-}
+#[path = "codec_tests.rs"]
+mod tests;

@@ -10,7 +10,9 @@ use super::entry::Entry;
 use super::shape::Shape;
 use super::site::CallSite;
 use crate::flight::context::is_inside;
+use crate::ports::event::{BypassReason, CallOutcome};
 use crate::ports::headers::Headers;
+use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
 use crate::words::key::{Key, KeyBuilder, Piece};
 use crate::words::key_part::KeyPart;
@@ -22,6 +24,8 @@ use crate::words::policy::{MissingHeader, Policy};
 pub struct Call {
     site: &'static CallSite,
     path: &'static str,
+    /// The entry's function, when `path` is its path and not that of the annotated function.
+    entry: Option<&'static str>,
     key: KeyBuilder,
     coalescer: Option<Coalescer>,
 }
@@ -30,16 +34,19 @@ pub struct Call {
 #[derive(Debug)]
 pub(crate) enum Route {
     Coalesce,
-    Bypass,
+    Bypass(BypassReason),
 }
 
-/// What becomes of a call.
-#[derive(Debug)]
-enum Prepared {
-    Coalesce(Scene),
-    Bypass,
-    Refuse(Error),
+/// What becomes of a call that returns an `R`.
+enum Prepared<R> {
+    Coalesce(Scene, Ticket),
+    Bypass(Passage),
+    Refused(R),
 }
+
+/// The way past the coordinator.
+#[derive(Debug)]
+pub(crate) struct Passage(Option<Ticket>);
 
 /// Where a call would be coalesced.
 #[derive(Debug)]
@@ -47,7 +54,7 @@ pub(crate) enum Located {
     Here(Coalescer, Scene),
     /// The process has no coalescer: its configuration is wrong.
     Nowhere,
-    MissingHeader(Coalescer, Arc<Policy>, Error),
+    MissingHeader(Coalescer, Arc<Policy>, Arc<str>, Error),
 }
 
 impl Call {
@@ -56,9 +63,16 @@ impl Call {
         Self {
             site,
             path,
+            entry: None,
             key: KeyBuilder::default(),
             coalescer: None,
         }
+    }
+
+    /// The path is that of the entry's function `name`, which stands beside the annotated one.
+    pub const fn in_entry(mut self, name: &'static str) -> Self {
+        self.entry = Some(name);
+        self
     }
 
     /// The parts of the key, in order.
@@ -89,13 +103,14 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static,
     {
-        match self.prepare().await {
-            Prepared::Coalesce(scene) => scene.detached(shape, body).await,
-            Prepared::Bypass => body().await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => body().await,
-            },
+        match self.prepare(shape).await {
+            Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
+            Prepared::Bypass(passage) => {
+                let answer = body().await;
+                passage.close();
+                answer
+            }
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -106,13 +121,14 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
-        match self.prepare().await {
-            Prepared::Coalesce(scene) => scene.inline(shape, body).await,
-            Prepared::Bypass => body().await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => body().await,
-            },
+        match self.prepare(shape).await {
+            Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
+            Prepared::Bypass(passage) => {
+                let answer = body().await;
+                passage.close();
+                answer
+            }
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -127,23 +143,24 @@ impl Call {
         Entry::new(self, shape, body)
     }
 
-    async fn prepare(self) -> Prepared {
+    async fn prepare<R, S: Shape<R>>(self, shape: S) -> Prepared<R> {
         match self.locate().await {
-            Located::Nowhere => Prepared::Bypass,
-            Located::MissingHeader(coalescer, policy, error) => {
-                let counters = &coalescer.0.core.counters;
+            Located::Nowhere => Prepared::Bypass(Passage(None)),
+            Located::MissingHeader(coalescer, policy, namespace, error) => {
+                let ticket = Ticket::without_key(&coalescer.0.core.observers, &namespace);
                 if policy.missing_header == MissingHeader::Bypass {
-                    counters.bypassed.up();
-                    Prepared::Bypass
+                    Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader))
                 } else {
-                    counters.failed.up();
-                    Prepared::Refuse(error)
+                    refuse(shape, error, ticket)
                 }
             }
-            Located::Here(coalescer, scene) => match route(&coalescer, &scene.policy, &scene.key) {
-                Route::Bypass => Prepared::Bypass,
-                Route::Coalesce => Prepared::Coalesce(scene),
-            },
+            Located::Here(coalescer, scene) => {
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                match route(&coalescer, &scene.policy, &scene.key) {
+                    Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
+                    Route::Coalesce => Prepared::Coalesce(scene, ticket),
+                }
+            }
         }
     }
 
@@ -160,7 +177,10 @@ impl Call {
         let namespace = policy
             .namespace
             .clone()
-            .unwrap_or_else(|| Arc::from(self.path));
+            .unwrap_or_else(|| match self.entry {
+                Some(entry) => renamed(self.path, entry, self.site.function()).into(),
+                None => self.path.into(),
+            });
         let mut key = self.key;
         match push_headers(&mut key, &policy) {
             Ok(()) => {
@@ -169,8 +189,11 @@ impl Call {
                 Located::Here(coalescer, Scene { core, policy, key })
             }
             Err(header) => {
-                let error = Error::MissingHeader { namespace, header };
-                Located::MissingHeader(coalescer, policy, error)
+                let error = Error::MissingHeader {
+                    namespace: Arc::clone(&namespace),
+                    header,
+                };
+                Located::MissingHeader(coalescer, policy, namespace, error)
             }
         }
     }
@@ -179,16 +202,44 @@ impl Call {
 /// Whether a call of `key` is coalesced, or runs as if the attribute were not there.
 pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
     let core = &coalescer.0.core;
-    if coalescer.0.disabled
-        || !policy.enabled
-        || core.is_stopping()
-        || is_inside(key)
-        || core.switchboard.is_off(key.namespace())
-    {
-        core.counters.bypassed.up();
-        Route::Bypass
+    let reason = if coalescer.0.disabled {
+        BypassReason::Disabled
+    } else if !policy.enabled {
+        BypassReason::NotEnabled
+    } else if core.is_stopping() {
+        BypassReason::ShuttingDown
+    } else if is_inside(key) {
+        BypassReason::Reentrant
+    } else if core.switchboard.is_off(key.namespace()) {
+        BypassReason::SwitchedOff
     } else {
-        Route::Coalesce
+        return Route::Coalesce;
+    };
+    Route::Bypass(reason)
+}
+
+/// The error as an outcome; who cannot say an error runs the body.
+fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Prepared<R> {
+    match shape.failure(error) {
+        Some(refusal) => {
+            ticket.close(CallOutcome::Failed);
+            Prepared::Refused(refusal)
+        }
+        None => Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader)),
+    }
+}
+
+impl Passage {
+    pub(crate) fn new(ticket: Ticket, reason: BypassReason) -> Self {
+        ticket.bypassed(reason);
+        Self(Some(ticket))
+    }
+
+    /// The body has answered the call. Not an `async fn` around it, which would hold it twice.
+    pub(crate) fn close(self) {
+        if let Some(ticket) = self.0 {
+            ticket.close(CallOutcome::Bypassed);
+        }
     }
 }
 
@@ -216,4 +267,43 @@ pub fn path_of<F: Fn()>(_: F) -> &'static str {
         path = outer;
     }
     path
+}
+
+/// `path`, which ends with `old` and perhaps generic arguments, with `new` in its place.
+fn renamed(path: &str, old: &str, new: &str) -> String {
+    let mut depth = 0_usize;
+    let mut end = path.len();
+    // From behind: what stands between the last pair of angles may hold any path, and `->`.
+    for (at, byte) in path.bytes().enumerate().rev() {
+        match byte {
+            b'>' if !path[..at].ends_with('-') => depth += 1,
+            b'<' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            end = if byte == b'<' { at } else { path.len() };
+            break;
+        }
+    }
+    let (path, arguments) = path.split_at(end);
+    match path.strip_suffix(old) {
+        Some(module) => format!("{module}{new}{arguments}"),
+        None => format!("{path}{arguments}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::renamed;
+
+    #[test]
+    fn an_entry_has_the_name_of_its_function() {
+        let renamed = |path| renamed(path, "get_entry", "get");
+        assert_eq!(renamed("shop::get_entry"), "shop::get");
+        assert_eq!(renamed("shop::get_entry<u8>"), "shop::get<u8>");
+        assert_eq!(
+            renamed("<get_entry<u8> as T>::get_entry<fn(u8) -> Vec<get_entry>>"),
+            "<get_entry<u8> as T>::get<fn(u8) -> Vec<get_entry>>"
+        );
+    }
 }

@@ -45,6 +45,11 @@ pub(crate) async fn default_coalescer() -> Option<&'static Coalescer> {
     }
 }
 
+/// The process-wide coalescer, if it is there already.
+pub(super) fn made_default() -> Option<&'static Coalescer> {
+    DEFAULT.get()?.as_ref()
+}
+
 async fn from_environment() -> Option<Coalescer> {
     match Coalescer::builder().build().await {
         Ok(coalescer) => Some(coalescer),

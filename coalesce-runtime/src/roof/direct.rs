@@ -8,9 +8,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::body::Scene;
-use super::call::{Route, route};
+use super::call::{Passage, Route, route};
 use super::coalescer::Coalescer;
-use super::shape::{ErrorMessage, Fallible, Plain, Shape};
+use super::form::{ErrorMessage, Plain};
+use super::shape::{Bare, Fallible, Shape};
+use crate::format::codec::MessagePack;
+use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
 use crate::words::key::KeyBuilder;
 use crate::words::key_part::KeyPart;
@@ -57,7 +60,7 @@ impl DirectCall {
         F: FnOnce() -> Fut,
         Fut: Future<Output = T> + Send + 'static,
     {
-        self.shaped(Plain, body).await
+        self.shaped(Bare::<Plain<MessagePack>>::SHAPE, body).await
     }
 
     /// The result of the shared call. Followers get an error made from the message of the leader's.
@@ -72,7 +75,7 @@ impl DirectCall {
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>> + Send + 'static,
     {
-        self.shaped(Fallible::<Plain, ErrorMessage>::SHAPE, body)
+        self.shaped(Fallible::<Plain<MessagePack>, ErrorMessage>::SHAPE, body)
             .await
     }
 
@@ -84,15 +87,21 @@ impl DirectCall {
         Fut: Future<Output = R> + Send + 'static,
     {
         let key = self.key.finish(self.namespace, self.policy.version);
+        let ticket = Ticket::of_call(&self.coalescer.0.core.observers, &key);
         match route(&self.coalescer, &self.policy, &key) {
-            Route::Bypass => body().await,
+            Route::Bypass(reason) => {
+                let passage = Passage::new(ticket, reason);
+                let answer = body().await;
+                passage.close();
+                answer
+            }
             Route::Coalesce => {
                 let scene = Scene {
                     core: Arc::clone(&self.coalescer.0.core),
                     policy: self.policy,
                     key,
                 };
-                scene.detached(shape, body).await
+                scene.detached(ticket, shape, body).await
             }
         }
     }

@@ -7,6 +7,13 @@ pub(crate) mod coalescer;
 pub(crate) mod default;
 pub(crate) mod direct;
 pub(crate) mod entry;
+pub(crate) mod form;
+#[cfg(feature = "metrics")]
+mod gauges;
+pub(crate) mod health;
+pub(crate) mod lent;
+pub(crate) mod probe;
 pub(crate) mod shape;
 pub(crate) mod site;
+pub(crate) mod site_list;
 mod site_reader;

@@ -14,6 +14,8 @@ use crate::words::policy::{MissingHeader, OnError, OnRedisError, Policy};
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite {
     pub(super) function: &'static str,
+    /// The module that it is in, with its crate.
+    pub(super) module: &'static str,
     pub(super) file: &'static str,
     pub(super) line: u32,
     pub(super) namespace: Option<&'static str>,
@@ -26,10 +28,19 @@ pub struct CallSite {
     max_payload: Option<&'static str>,
     enabled: Option<&'static str>,
     pub(super) header_keys: &'static [&'static str],
-    missing_header: MissingHeader,
-    on_error: OnError,
-    on_redis_error: OnRedisError,
+    missing_header: Option<&'static str>,
+    errors: Option<&'static str>,
+    on_redis_error: Option<&'static str>,
 }
+
+const MISSING_HEADER: [(&str, MissingHeader); 3] = [
+    ("bypass", MissingHeader::Bypass),
+    ("error", MissingHeader::Error),
+    ("empty", MissingHeader::Empty),
+];
+const ERRORS: [(&str, OnError); 2] = [("share", OnError::Share), ("retry", OnError::Retry)];
+const ON_REDIS_ERROR: [(&str, OnRedisError); 2] =
+    [("run", OnRedisError::Run), ("fail", OnRedisError::Fail)];
 
 /// A duration as written.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +67,28 @@ macro_rules! clocks {
     )*};
 }
 
+macro_rules! texts {
+    ($($option:ident,)*) => {$(
+        #[doc = concat!("`", stringify!($option), "`.")]
+        #[must_use]
+        pub const fn $option(mut self, text: &'static str) -> Self {
+            self.$option = Some(text);
+            self
+        }
+    )*};
+}
+
 impl CallSite {
     /// A call site with nothing but defaults.
-    pub const fn new(function: &'static str, file: &'static str, line: u32) -> Self {
+    pub const fn new(
+        function: &'static str,
+        module: &'static str,
+        file: &'static str,
+        line: u32,
+    ) -> Self {
         Self {
             function,
+            module,
             file,
             line,
             namespace: None,
@@ -73,9 +101,9 @@ impl CallSite {
             max_payload: None,
             enabled: None,
             header_keys: &[],
-            missing_header: MissingHeader::Bypass,
-            on_error: OnError::Share,
-            on_redis_error: OnRedisError::Run,
+            missing_header: None,
+            errors: None,
+            on_redis_error: None,
         }
     }
 
@@ -85,13 +113,6 @@ impl CallSite {
         pending_ttl, pending_ttl_is;
         wait_timeout, wait_timeout_is;
         keep_errors, keep_errors_is;
-    }
-
-    /// `namespace`.
-    #[must_use]
-    pub const fn namespace(mut self, namespace: &'static str) -> Self {
-        self.namespace = Some(namespace);
-        self
     }
 
     /// `version`.
@@ -108,44 +129,7 @@ impl CallSite {
         self
     }
 
-    /// `missing_header`: the attribute has checked the text.
-    #[must_use]
-    pub const fn missing_header(mut self, answer: &'static str) -> Self {
-        self.missing_header = match answer.as_bytes() {
-            b"error" => MissingHeader::Error,
-            b"empty" => MissingHeader::Empty,
-            _ => MissingHeader::Bypass,
-        };
-        self
-    }
-
-    /// `errors = "retry"`.
-    #[must_use]
-    pub const fn retry_errors(mut self) -> Self {
-        self.on_error = OnError::Retry;
-        self
-    }
-
-    /// `on_redis_error = "fail"`.
-    #[must_use]
-    pub const fn fail_on_redis_error(mut self) -> Self {
-        self.on_redis_error = OnRedisError::Fail;
-        self
-    }
-
-    /// `max_payload`.
-    #[must_use]
-    pub const fn max_payload(mut self, text: &'static str) -> Self {
-        self.max_payload = Some(text);
-        self
-    }
-
-    /// `enabled`.
-    #[must_use]
-    pub const fn enabled(mut self, text: &'static str) -> Self {
-        self.enabled = Some(text);
-        self
-    }
+    texts! { missing_header, errors, on_redis_error, max_payload, enabled, namespace, }
 
     /// The function's name.
     pub const fn function(&self) -> &'static str {
@@ -170,16 +154,24 @@ impl CallSite {
         let enabled = self
             .enabled
             .and_then(|raw| reader.read("enabled", raw, switch));
+        let missing_header = reader.word("missing_header", self.missing_header, &MISSING_HEADER);
+        let on_error = reader.word("errors", self.errors, &ERRORS);
+        let on_redis_error = reader.word("on_redis_error", self.on_redis_error, &ON_REDIS_ERROR);
+        if on_error == OnError::Retry && !keep_errors.is_zero() {
+            let message = "`errors = \"retry\"` and `keep_errors` contradict each other: kept errors are \
+                           served to later callers, and with \"retry\" none is shared";
+            reader.problem("keep_errors", message.to_owned());
+        }
         Policy {
             namespace,
             version: self.version,
             clocks,
-            on_error: self.on_error,
+            on_error,
             keep_errors,
-            on_redis_error: self.on_redis_error,
+            on_redis_error,
             max_payload: max_payload.unwrap_or(Policy::DEFAULT_MAX_PAYLOAD),
             header_keys: reader.header_keys(),
-            missing_header: self.missing_header,
+            missing_header,
             enabled: enabled.unwrap_or(true),
         }
     }
@@ -192,6 +184,10 @@ mod tests {
     use super::*;
     use crate::words::policy::Clocks;
 
+    #[expect(
+        clippy::large_types_passed_by_value,
+        reason = "a site is built in place"
+    )]
     fn resolved(site: CallSite) -> Result<Policy, Vec<Problem>> {
         let mut problems = Vec::new();
         let policy = site.policy(
@@ -210,7 +206,7 @@ mod tests {
         }
     }
 
-    const SITE: CallSite = CallSite::new("get_order", "src/orders.rs", 7);
+    const SITE: CallSite = CallSite::new("get_order", "shop::orders", "src/orders.rs", 7);
 
     #[test]
     fn defaults_survive_as_numbers() {
@@ -273,6 +269,39 @@ mod tests {
         assert_eq!(problems[0].option, "stale_ttl");
         let problems = resolved(SITE.pending_ttl("10s").wait_timeout("${UNSET:10s}")).unwrap_err();
         assert!(problems[0].message.contains("take over after a crash"));
+    }
+
+    #[test]
+    fn every_string_option_can_be_interpolated() {
+        let site = SITE
+            .namespace("${UNSET:orders}.${ALSO:v2}")
+            .missing_header("${UNSET:empty}")
+            .errors("${UNSET:${ALSO:retry}}")
+            .on_redis_error("${UNSET:fail}")
+            .max_payload("${UNSET:2KiB}")
+            .enabled("${UNSET:off}")
+            .keep_errors("${UNSET:0}")
+            .wait_timeout("${UNSET:none}");
+        let policy = resolved(site).unwrap();
+        assert_eq!(policy.namespace.as_deref(), Some("orders.v2"));
+        assert_eq!(policy.missing_header, MissingHeader::Empty);
+        assert_eq!(policy.on_error, OnError::Retry);
+        assert_eq!(policy.on_redis_error, OnRedisError::Fail);
+        assert_eq!((policy.max_payload, policy.enabled), (2048, false));
+        assert_eq!(policy.clocks.wait(), None);
+    }
+
+    #[test]
+    fn words_and_pairs_are_checked_after_resolution() {
+        let problems = resolved(SITE.errors("${BAD:share}")).unwrap_err();
+        assert_eq!(problems[0].option, "errors");
+        assert!(
+            problems[0]
+                .message
+                .contains("`soon` is neither `share` nor `retry`")
+        );
+        let site = SITE.errors("${UNSET:retry}").keep_errors("${TTL:0}");
+        assert_eq!(resolved(site).unwrap_err()[0].option, "keep_errors");
     }
 
     #[test]

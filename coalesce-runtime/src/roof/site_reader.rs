@@ -99,6 +99,24 @@ impl Reader<'_> {
         }
     }
 
+    /// One of a few words; the first of them where nothing is written.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        option: &str,
+        written: Option<&'static str>,
+        words: &[(&str, T)],
+    ) -> T {
+        let parse = |text: &str| {
+            let found = words.iter().find(|(word, _)| *word == text.trim());
+            found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+                let known: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+                format!("`{text}` is neither {}", known.join(" nor "))
+            })
+        };
+        let read = written.and_then(|raw| self.read(option, raw, parse));
+        read.unwrap_or(words[0].1)
+    }
+
     /// Lower-case names in one order, whatever the order they were written in.
     pub(super) fn header_keys(&mut self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
@@ -118,7 +136,7 @@ impl Reader<'_> {
         names.into_iter().map(Arc::from).collect()
     }
 
-    fn problem(&mut self, option: &str, message: String) {
+    pub(super) fn problem(&mut self, option: &str, message: String) {
         let place = format!(
             "{}:{} ({})",
             self.site.file, self.site.line, self.site.function

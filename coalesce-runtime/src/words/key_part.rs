@@ -2,137 +2,63 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
+use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::key_text::{escape, plain_in_part, push_hex};
+use super::key_writer::KeyWriter;
 
 /// A value that can be part of a key.
 ///
 /// Two values of one type that are equal have one text, in every process and every build; two that
-/// differ have different texts. Floats are left out because `0.0`, `-0.0` and NaN break that
-/// (write `key = price.to_bits()`), and so is everything whose text would come from `Debug` or `Hash`.
+/// differ have different texts. Nothing is taken from `Debug` or `Hash`, whose output may change.
+///
+/// # What is a key part
+///
+/// Integers, `bool`, `char`, texts, `Option`, tuples, arrays, slices and `Vec`; maps and sets, sorted;
+/// references, `Box`, `Cow`, `Arc`; `Duration`, `SystemTime` and IP addresses. Types of other crates
+/// with the feature of that name: `uuid`, `chrono`, `time`, `url`, `rust_decimal`, `bytes`.
+///
+/// For a type of your own, derive it. The fields of a struct are written in the order of their names,
+/// so moving one changes no key; renaming one does.
 ///
 /// ```
-/// use coalesce_runtime::{KeyPart, KeyWriter};
+/// use coalesce_runtime::{Key, KeyPart, KeyWriter};
 ///
 /// struct Sku { shop: u32, code: String }
 ///
+/// // What `#[derive(coalesce::KeyPart)]` writes.
 /// impl KeyPart for Sku {
 ///     fn write(&self, out: &mut KeyWriter<'_>) {
-///         out.group(&[&self.shop, &self.code]);
+///         out.record(&[("shop", &self.shop), ("code", &self.code)]);
 ///     }
 /// }
+///
+/// let sku = Sku { shop: 7, code: "A-1".to_owned() };
+/// assert_eq!(Key::new("stock", &[&sku]).tag(), "stock:~(code~=A-1,shop~=7)");
 /// ```
+///
+/// For a type of another crate that is `Serialize`, write [`canonical(&value)`](crate::canonical()).
+///
+/// # What is not
+///
+/// Floats: `0.0` and `-0.0` are equal and have different bits, and NaN equals nothing, so whether two
+/// calls mean the same number is yours to say: `key = price.to_bits()`, or
+/// `key = (price * 100.0).round() as i64`. Nor a collection of another crate whose order is an
+/// accident: give its entries an order (a `BTreeMap`), or name a field that identifies it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a coalescing key",
     label = "not a key part",
-    note = "floats have several texts for one number: write `key = value.to_bits()`",
-    note = "for a type of your own, implement `KeyPart` for it or name one of its fields in `key = ...`",
+    note = "a type of your own: `#[derive(coalesce::KeyPart)]`, or name one of its fields in `key = ...`",
+    note = "a float: equal numbers can differ in their bits, so say which are the same: `key = value.to_bits()`",
+    note = "a type of another crate: enable the feature of its name (uuid, chrono, time, url, rust_decimal, bytes), or write `key = coalesce::canonical(&value)` if it is `Serialize` and keeps an order",
     note = "an argument that does not name the work belongs in `skip(...)`"
 )]
 pub trait KeyPart {
     /// Appends this value's canonical text.
     fn write(&self, out: &mut KeyWriter<'_>);
-}
-
-/// Takes the canonical text of one key part.
-///
-/// An implementation calls exactly one method, once; a value made of several goes into a
-/// [`group`](Self::group) or a [`list`](Self::list).
-pub struct KeyWriter<'a> {
-    out: &'a mut String,
-}
-
-impl fmt::Debug for KeyWriter<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What has been written holds argument values.
-        f.debug_struct("KeyWriter").finish_non_exhaustive()
-    }
-}
-
-impl<'a> KeyWriter<'a> {
-    pub(crate) fn new(out: &'a mut String) -> Self {
-        Self { out }
-    }
-
-    /// A number: its decimal digits.
-    pub fn integer(&mut self, digits: impl fmt::Display) {
-        use fmt::Write as _;
-        // Writing to a String cannot fail.
-        let _ = write!(self.out, "{digits}");
-    }
-
-    /// A text: itself, escaped, and marked when it would read as something else.
-    ///
-    /// ```text
-    /// A-1  →  A-1          1  →  ~s1          (empty)  →  ~s
-    /// ```
-    pub fn text(&mut self, text: &str) {
-        let first = text.as_bytes().first();
-        if first.is_none_or(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'~')) {
-            self.out.push_str("~s");
-        }
-        escape(text, plain_in_part, self.out);
-    }
-
-    /// A truth value.
-    pub fn truth(&mut self, truth: bool) {
-        self.out.push_str(if truth { "~t" } else { "~f" });
-    }
-
-    /// Raw bytes, in hexadecimal.
-    pub fn bytes(&mut self, bytes: &[u8]) {
-        self.out.push_str("~b");
-        for byte in bytes {
-            push_hex(*byte, self.out);
-        }
-    }
-
-    /// An absent value; never the same as an empty or default one.
-    pub fn absent(&mut self) {
-        self.out.push_str("~n");
-    }
-
-    /// A present value that could have been absent.
-    pub fn present(&mut self, part: &dyn KeyPart) {
-        self.out.push_str("~o");
-        part.write(self);
-    }
-
-    /// Several values with fixed places: a tuple or the fields of a struct.
-    pub fn group(&mut self, parts: &[&dyn KeyPart]) {
-        self.out.push_str("~(");
-        self.separated(parts.iter().copied());
-        self.out.push(')');
-    }
-
-    /// Any number of values, in their order.
-    pub fn list<'p>(&mut self, parts: impl Iterator<Item = &'p dyn KeyPart>) {
-        self.out.push_str("~[");
-        self.separated(parts);
-        self.out.push(']');
-    }
-
-    /// Any number of values in an order of their own: their texts are sorted first.
-    fn sorted(&mut self, mut texts: Vec<String>) {
-        texts.sort_unstable();
-        self.out.push_str("~[");
-        self.out.push_str(&texts.join(","));
-        self.out.push(']');
-    }
-
-    fn separated<'p>(&mut self, parts: impl Iterator<Item = &'p dyn KeyPart>) {
-        for (index, part) in parts.enumerate() {
-            if index > 0 {
-                self.out.push(',');
-            }
-            part.write(self);
-        }
-    }
 }
 
 /// The canonical text of one part on its own.
@@ -238,6 +164,13 @@ impl KeyPart for () {
     }
 }
 
+/// The marker of a type says nothing about the value.
+impl<T: ?Sized> KeyPart for PhantomData<T> {
+    fn write(&self, out: &mut KeyWriter<'_>) {
+        out.group(&[]);
+    }
+}
+
 impl<T: KeyPart> KeyPart for Option<T> {
     fn write(&self, out: &mut KeyWriter<'_>) {
         match self {
@@ -327,6 +260,10 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4, F 5)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use coalesce_runtime::{Coalescer, Entry};
 
 use crate::fleet::{Fleet, Ledger, MS};
 
-static SITE: CallSite = CallSite::new("get", file!(), line!()).fresh_ttl("60s");
+static SITE: CallSite = CallSite::new("get", module_path!(), file!(), line!()).fresh_ttl("60s");
 register!(&SITE);
 
 fn call_on(pod: &Coalescer) -> Call {

@@ -1,7 +1,8 @@
 //! A small cluster: every question reaches the node of its key, and messages cross nodes.
 
 use coalesce_runtime::coordination::{
-    Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen, Status,
+    Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen, ServerTime,
+    Status,
 };
 use coalesce_runtime::{RedisCoordinator, RedisSettings};
 
@@ -78,10 +79,11 @@ async fn every_question_reaches_the_node_of_its_key() {
             token,
             seen: Seen::NOTHING,
             lease: 30 * SECOND,
+            retake_until: ServerTime::default(),
         });
     }
     let renewed = coordinator.renew(&renewals).await;
-    assert_eq!(renewed, Ok(vec![RenewAnswer::Held; 60]));
+    assert_eq!(renewed, Ok(vec![Ok(RenewAnswer::Held); 60]));
     for number in 0..60 {
         let outcome = finish(envelope(Status::Done, token(1), b"v"));
         let finished = coordinator.finish(&key(number), &outcome).await;

@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod body;
+mod books;
 mod checker;
 mod dice;
 mod found;

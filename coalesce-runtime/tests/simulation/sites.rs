@@ -59,7 +59,7 @@ const PLAIN_TERMS: Terms = Terms {
 
 const fn site(terms: &Terms) -> CallSite {
     let ms = Duration::from_millis;
-    let mut site = CallSite::new(terms.name, file!(), line!())
+    let mut site = CallSite::new(terms.name, module_path!(), file!(), line!())
         .namespace(terms.name)
         .pending_ttl_is(ms(terms.pending))
         .wait_timeout_is(ms(terms.wait));
@@ -72,10 +72,10 @@ const fn site(terms: &Terms) -> CallSite {
         site = site.keep_errors_is(ms(terms.keep_errors));
     }
     if terms.retries {
-        site = site.retry_errors();
+        site = site.errors("retry");
     }
     if terms.fails_without_redis {
-        site = site.fail_on_redis_error();
+        site = site.on_redis_error("fail");
     }
     if terms.small_payload {
         site = site.max_payload("64");

@@ -14,10 +14,13 @@ pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
 
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
-/// What every call may take beside bodies: two deadlines of 250 ms, and five times that for a busy machine.
-pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(500 + 5 * 250);
+/// What every call may take beside bodies: two deadlines of 250 ms, and as much again for a busy machine.
+pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(2 * 250 + 500);
 
-/// A lock whose holder cannot say its last word, because faults come one upon another, ends with its lease.
+/// The same where faults come one upon another, each within the deadline of the one before: a call may meet two.
+pub(crate) const BESIDE_BODIES_IN_A_ROW: Duration = BESIDE_BODIES.saturating_mul(2);
+
+/// What a dead leader costs those who follow it, and one whose last word is lost again and again.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Scene<T = RedisServer> {

@@ -1,68 +1,16 @@
 //! Keys are injective: whatever differs in namespace, version or parts differs in tag and digest.
 
+mod part;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 
-use coalesce_runtime::{Key, KeyBuilder, KeyPart, KeyWriter, Piece};
+use coalesce_runtime::{Key, KeyBuilder, KeyPart, Piece, canonical};
 use proptest::collection::{hash_set, vec};
 use proptest::prelude::*;
 use proptest::{option, sample};
 
-/// A value of any shape that a key part can have.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
-    Integer(i64),
-    Text(String),
-    Truth(bool),
-    Bytes(Vec<u8>),
-    Optional(Option<Box<Part>>),
-    Group(Vec<Part>),
-    List(Vec<Part>),
-}
-
-impl KeyPart for Part {
-    fn write(&self, out: &mut KeyWriter<'_>) {
-        match self {
-            Self::Integer(number) => number.write(out),
-            Self::Text(text) => text.write(out),
-            Self::Truth(truth) => truth.write(out),
-            Self::Bytes(bytes) => out.bytes(bytes),
-            Self::Optional(part) => part.as_deref().write(out),
-            Self::Group(parts) => {
-                let parts: Vec<_> = parts.iter().map(|part| part as &dyn KeyPart).collect();
-                out.group(&parts);
-            }
-            Self::List(parts) => parts.write(out),
-        }
-    }
-}
-
-/// Whatever an encoding could stumble over.
-const LETTERS: &[char] = &[
-    'a', 'A', 's', 'n', 'h', 'v', '0', '1', '2', '5', ':', '%', '{', '}', '~', ',', '(', ')', '[',
-    ']', '/', '-', '=', '#', ' ', '\0', 'ü', '🗝',
-];
-
-/// Texts so short and of so few letters that near misses are frequent.
-fn text() -> impl Strategy<Value = String> {
-    vec(sample::select(LETTERS), 0..5).prop_map(String::from_iter)
-}
-
-fn part() -> impl Strategy<Value = Part> {
-    let leaf = prop_oneof![
-        4 => text().prop_map(Part::Text),
-        2 => (-30..300_i64).prop_map(Part::Integer),
-        1 => any::<bool>().prop_map(Part::Truth),
-        1 => vec(prop_oneof![Just(0), Just(0x25), any::<u8>()], 0..3).prop_map(Part::Bytes),
-    ];
-    leaf.prop_recursive(2, 8, 3, |inner| {
-        prop_oneof![
-            option::of(inner.clone().prop_map(Box::new)).prop_map(Part::Optional),
-            vec(inner.clone(), 0..3).prop_map(Part::Group),
-            vec(inner, 0..3).prop_map(Part::List),
-        ]
-    })
-}
+use part::{Part, part, text};
 
 /// The text that stands for the parts, which is the worst text to give as a value.
 fn spelled(parts: &[Part]) -> String {
@@ -97,6 +45,23 @@ fn doubles(part: &Part) -> Vec<Part> {
             let whole = [Part::Group(texts(parts))];
             doubles.extend(whole.clone());
             doubles.extend([Part::Group(whole.to_vec()), Part::List(whole.to_vec())]);
+        }
+        Part::Record(fields) => {
+            let values: Vec<_> = fields.values().cloned().collect();
+            doubles.extend([
+                Part::Kind(String::new(), values.clone()),
+                Part::Group(values),
+            ]);
+            let spelled = |(name, part): (&String, &Part)| {
+                Part::Text(format!("{name}~={}", spelled(std::slice::from_ref(part))))
+            };
+            doubles.push(Part::Group(fields.iter().map(spelled).collect()));
+        }
+        Part::Kind(name, parts) => {
+            doubles.extend([Part::Group(parts.clone()), Part::List(parts.clone())]);
+            doubles.push(Part::Kind(format!("{name}~("), parts.clone()));
+            doubles.push(text(&format!("@{name}")));
+            doubles.push(Part::Group([vec![text(name)], parts.clone()].concat()));
         }
         Part::Integer(number) => doubles.push(text(&number.to_string())),
         Part::Truth(_) | Part::Bytes(_) => {}
@@ -259,6 +224,11 @@ proptest! {
         inputs in hash_set((text(), vec(part(), 1..4)), 1..40),
     ) {
         all_differ(inputs, |(namespace, parts)| key(namespace, parts));
+    }
+
+    #[test]
+    fn what_serde_sees_of_a_value_has_the_values_own_text(part in part()) {
+        prop_assert_eq!(Key::new("n", &[&canonical(&part)]), Key::new("n", &[&part]));
     }
 
     #[test]

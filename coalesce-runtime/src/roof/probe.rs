@@ -1,0 +1,76 @@
+//! The probe: which shape a return type has, found by its type and not by its name.
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::form::{ErrorMessage, Maybe, OpaqueError, Plain, SameError};
+use super::shape::{Bare, Fallible};
+use crate::format::codec::MessagePack;
+
+/// Finds the shape of `R`, written with the codec `C`: the traits below are tried from the most to the
+/// least particular one.
+#[derive(Debug)]
+pub struct Probe<R, C = MessagePack>(PhantomData<fn() -> (R, C)>);
+
+impl<R, C> Probe<R, C> {
+    /// The only value.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+macro_rules! probes {
+    ($($trait:ident: [$($generic:ident),*] $probe:ty => $shape:ident<$form:ty $(, $error:ty)?> $(, where [$($bound:tt)*])?;)*) => {$(
+        #[doc(hidden)]
+        pub trait $trait {
+            /// The shape found.
+            type Found;
+            /// The shape.
+            fn shape(&self) -> Self::Found;
+        }
+
+        impl<$($generic),*> $trait for $probe $(where $($bound)*)? {
+            type Found = $shape<$form $(, $error)?>;
+
+            fn shape(&self) -> Self::Found {
+                $shape::SHAPE
+            }
+        }
+    )*};
+}
+
+// A method is looked up first on the type with the most references, so the order of this list is the
+// number of `&` in front of `Probe`.
+probes! {
+    OptionSameError: [T, E, C] &&&&&&&Probe<Result<Option<T>, E>, C> => Fallible<Maybe<C>, SameError<C>>,
+        where [E: Serialize + DeserializeOwned];
+    OptionErrorMessage: [T, E, C] &&&&&&Probe<Result<Option<T>, E>, C> => Fallible<Maybe<C>, ErrorMessage>,
+        where [E: Display];
+    OptionOpaqueError: [T, E, C] &&&&&Probe<Result<Option<T>, E>, C> => Fallible<Maybe<C>, OpaqueError>;
+    ResultSameError: [T, E, C] &&&&Probe<Result<T, E>, C> => Fallible<Plain<C>, SameError<C>>,
+        where [E: Serialize + DeserializeOwned];
+    ResultErrorMessage: [T, E, C] &&&Probe<Result<T, E>, C> => Fallible<Plain<C>, ErrorMessage>,
+        where [E: Display];
+    ResultOpaqueError: [T, E, C] &&Probe<Result<T, E>, C> => Fallible<Plain<C>, OpaqueError>;
+    AnOption: [T, C] &Probe<Option<T>, C> => Bare<Maybe<C>>;
+    AnyValue: [R, C] Probe<R, C> => Bare<Plain<C>>;
+}
+
+/// The shape of a return type, and the codec that it is written with.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __coalesce_shape {
+    ($returned:ty) => {
+        $crate::contract::shape!($returned, $crate::codec::MessagePack)
+    };
+    ($returned:ty, $codec:ty) => {{
+        #[expect(unused_imports, reason = "only the first that fits is used")]
+        use $crate::contract::probe::{
+            AnOption as _, AnyValue as _, OptionErrorMessage as _, OptionOpaqueError as _,
+            OptionSameError as _, ResultErrorMessage as _, ResultOpaqueError as _,
+            ResultSameError as _,
+        };
+        (&&&&&&&&$crate::contract::Probe::<$returned, $codec>::NEW).shape()
+    }};
+}
