@@ -47,6 +47,7 @@
 //! | peek at, put, refresh or invalidate one entry | [`Entry`] |
 //! | make your own type part of a key | [`KeyPart`] |
 //! | make request headers part of a key | [`Headers`] |
+//! | spawn tasks in a body | [`carry`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count | [`Coalescer::counts`], [`Counts`] |
 //! | see how it is | [`Coalescer::health`], [`Health`] |
@@ -61,7 +62,8 @@ pub use coalesce_runtime::{
     AlreadySet, BreakerState, BuildError, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
     CoordinatorHealth, Counts, DirectCall, Entry, Error, Fault, Headers, Health, Key, KeyBuilder,
     KeyPart, KeyWriter, LastFault, MemoryCoordinator, MissingHeader, OnError, OnRedisError, Piece,
-    Policy, Position, Problem, RedisCoordinator, RedisSettings, Scope, UrlProblem, coordination,
+    Policy, Position, Problem, RedisCoordinator, RedisSettings, Scope, UrlProblem, carry,
+    coordination,
 };
 
 #[doc(hidden)]

@@ -15,6 +15,7 @@ mod words;
 
 pub use backend::memory::MemoryCoordinator;
 pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
+pub use flight::context::carry;
 pub use ports::headers::Headers;
 pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};
 pub use ports::observer::Counts;
