@@ -48,11 +48,15 @@
 //! | make your own type part of a key | [`KeyPart`](derive@KeyPart), [`canonical`] |
 //! | have values written as JSON, or in another way | [`codec`] |
 //! | make request headers part of a key | [`Headers`] |
+//! | spawn tasks in a body | [`carry`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
+//! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
 //! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
-//! | count | [`Coalescer::counts`], [`Counts`] |
+//! | see how it is | [`Coalescer::health`], [`Health`] |
 //! | test a service without Redis | [`MemoryCoordinator`] |
 //! | bring another coordinator | [`coordination::Coordinator`] |
+//! | know what is promised, and the test behind each promise | [`promises`] |
+//! | run the Redis, its rights, its alarms | [`operating`] |
 //!
 //! Coming from `cached`, `moka` or a lock of your own:
 //! [the guide](https://github.com/coalesce-rs/coalesce/blob/main/docs/migrating.md).
@@ -64,15 +68,22 @@ pub use coalesce_macros::KeyPart;
 #[doc = include_str!("attribute.md")]
 pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
-    AlreadySet, BuildError, Canonical, ClockProblem, Clocks, Coalescer, CoalescerBuilder,
-    ConfiguredSite, Counts, DirectCall, Entry, Error, Fault, Headers, Key, KeyBuilder, KeyPart,
-    KeyWriter, MemoryCoordinator, MissingHeader, OnError, OnRedisError, Piece, Policy, Position,
-    Problem, RedisCoordinator, RedisHealth, RedisSettings, Scope, UrlProblem, call_sites,
-    canonical, codec, coordination,
+    AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
+    CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
+    Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
+    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
+    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, UrlProblem, call_sites,
+    canonical, carry, codec, coordination, observing,
 };
 
 #[doc(hidden)]
 pub use coalesce_runtime::contract as __private;
+
+#[doc = include_str!("../docs/promises.md")]
+pub mod promises {}
+
+#[doc = include_str!("../docs/operating.md")]
+pub mod operating {}
 
 /// Compiles and runs the README's examples.
 #[cfg(doctest)]

@@ -13,8 +13,10 @@ const RUNTIME: &House = &[
     (2, &["engine"]),
     (3, &["ports"]),
     (4, &["backend"]),
+    (4, &["books"]),
     (4, &["config"]),
     (4, &["flight"]),
+    (4, &["metrics"]),
     (5, &["roof", "contract", "lib"]),
 ];
 const MACROS: &House = &[
@@ -22,7 +24,7 @@ const MACROS: &House = &[
     (1, &["parse"]),
     (2, &["analyze"]),
     (3, &["expand"]),
-    (4, &["lib", "tests"]),
+    (4, &["attribute", "fuzzing", "lib", "tests"]),
 ];
 
 type MayStand = fn(&str) -> bool;

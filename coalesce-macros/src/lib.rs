@@ -5,16 +5,18 @@
 //! it, `expand` prints it. `goldens/` shows the result for representative functions.
 
 mod analyze;
+mod attribute;
 mod derive;
 mod diagnostics;
 mod expand;
+#[cfg(test)]
+mod fuzzing;
 mod names;
 mod parse;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-use diagnostics::Diagnostics;
 use proc_macro2::TokenStream;
 
 /// The options at a glance.
@@ -47,10 +49,7 @@ pub fn coalesce(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
-    match attribute(arguments.into(), item.clone()) {
-        Ok(tokens) => tokens.into(),
-        Err(errors) => beside(&errors, item).into(),
-    }
+    attribute::applied(arguments.into(), item).into()
 }
 
 /// Makes a type part of a key: every field of it, or the variant and every field of that.
@@ -74,21 +73,4 @@ pub fn key_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     tokens
         .unwrap_or_else(|errors| errors.to_compile_error())
         .into()
-}
-
-/// The attribute on tokens that can exist outside of a compiler, for tests.
-fn attribute(arguments: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    let mut diagnostics = Diagnostics::default();
-    let options = parse::Options::read(arguments, &mut diagnostics);
-    let function = diagnostics.keep(syn::parse2::<parse::Function>(item));
-    let model = function.and_then(|function| analyze::analyze(options, function, &mut diagnostics));
-    let model = diagnostics.finish(model)?;
-    Ok(expand::expand(&model))
-}
-
-/// Errors, and the item as it was: whatever else the program says about it stays true.
-fn beside(errors: &syn::Error, item: TokenStream) -> TokenStream {
-    let mut tokens = errors.to_compile_error();
-    tokens.extend(item);
-    tokens
 }

@@ -3,25 +3,34 @@
 //! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
 
 mod backend;
+mod books;
 mod config;
 #[doc(hidden)]
 pub mod contract;
 mod engine;
 mod flight;
 mod format;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod ports;
 mod roof;
 mod words;
 
 pub use backend::memory::MemoryCoordinator;
-pub use backend::redis::{RedisCoordinator, RedisHealth, RedisSettings, UrlProblem};
+pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
+pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot};
+pub use flight::context::carry;
 pub use ports::headers::Headers;
-pub use ports::observer::Counts;
+pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};
 pub use roof::builder::CoalescerBuilder;
 pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::health::Health;
 pub use roof::site_list::{ConfiguredSite, call_sites};
 pub use words::canonical::{Canonical, canonical};
 pub use words::error::{BuildError, Error, Problem};
@@ -31,6 +40,15 @@ pub use words::key_part::KeyPart;
 pub use words::key_writer::KeyWriter;
 pub use words::policy::{ClockProblem, Clocks, MissingHeader, OnError, OnRedisError, Policy};
 pub use words::switch::{Position, Scope};
+
+/// What a coalescer tells about what it does, and who listens.
+pub mod observing {
+    pub use crate::ports::event::{
+        BypassReason, BypassReasons, CallOutcome, CallOutcomes, Cause, Causes, Ending, Endings,
+        Event, Faults, Incident, Incidents, Operation, Operations,
+    };
+    pub use crate::ports::observer::{Observer, PROCESS};
+}
 
 /// Codecs: how values become bytes. One per call site, named with `codec = …`.
 pub mod codec {
@@ -49,7 +67,7 @@ pub mod coordination {
     pub use crate::engine::cell::{Cell, Told};
     pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};
     pub use crate::format::message::Message;
-    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Reply};
+    pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Renewals, Reply};
     pub use crate::words::clock::{ServerClock, ServerTime};
     pub use crate::words::token::Token;
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use coalesce::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAnswer, RenewAsk,
+    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
     ReplaceAsk, Reply, ServerClock, Token,
 };
 use coalesce::{Key, MemoryCoordinator};
@@ -57,7 +57,7 @@ impl Coordinator for Counted {
         self.inner.begin(key, ask)
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         self.inner.renew(asks)
     }
 

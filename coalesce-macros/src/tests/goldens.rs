@@ -119,7 +119,7 @@ fn parse_items(tokens: TokenStream) -> Vec<Item> {
 }
 
 fn expansion(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    crate::attribute(arguments, item).expect("a golden function is legal")
+    crate::attribute::attribute(arguments, item).expect("a golden function is legal")
 }
 
 /// Removes `#[coalesce(…)]` and gives what stands in its parentheses.

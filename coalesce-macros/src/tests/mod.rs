@@ -22,7 +22,7 @@ fn tokens(source: &str) -> TokenStream {
 
 /// Every message that `#[coalesce(arguments)]` on `item` gives.
 fn refusals(arguments: &str, item: &str) -> Vec<String> {
-    match crate::attribute(tokens(arguments), tokens(item)) {
+    match crate::attribute::attribute(tokens(arguments), tokens(item)) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.into_iter().map(|error| error.to_string()).collect(),
     }
@@ -31,7 +31,7 @@ fn refusals(arguments: &str, item: &str) -> Vec<String> {
 /// The one message that `#[coalesce(arguments)]` on `item` gives, and the text under its caret.
 #[track_caller]
 fn refusal(arguments: &str, item: &str) -> (String, String) {
-    let errors = crate::attribute(tokens(arguments), tokens(item)).err();
+    let errors = crate::attribute::attribute(tokens(arguments), tokens(item)).err();
     let errors: Vec<syn::Error> = errors.into_iter().flatten().collect();
     let [error] = &errors[..] else {
         panic!("expected one refusal, not {}: {errors:?}", errors.len());
@@ -44,7 +44,7 @@ fn refusal(arguments: &str, item: &str) -> (String, String) {
 
 #[track_caller]
 fn accepted(arguments: &str, item: &str) -> String {
-    match crate::attribute(tokens(arguments), tokens(item)) {
+    match crate::attribute::attribute(tokens(arguments), tokens(item)) {
         Ok(tokens) => tokens.to_string(),
         Err(errors) => panic!("refused: {:?}", errors.into_iter().collect::<Vec<_>>()),
     }

@@ -130,10 +130,10 @@ fn types_from_a_macro_rules_fragment_are_seen_through() {
         group("Pin<Box<dyn Future<Output = u8> + Send>>"),
     );
     let function = quote::quote!(async fn f(x: #lent) { g(x) });
-    let expansion = crate::attribute(super::tokens(""), function)
+    let expansion = crate::attribute::attribute(super::tokens(""), function)
         .expect("legal")
         .to_string();
     assert!(expansion.contains("to_owned"), "{expansion}");
     let function = quote::quote!(fn f() -> #boxed { g() });
-    crate::attribute(super::tokens(""), function).expect("legal");
+    crate::attribute::attribute(super::tokens(""), function).expect("legal");
 }

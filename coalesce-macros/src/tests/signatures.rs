@@ -107,8 +107,9 @@ fn errors_of_the_signature_join_those_of_the_options() {
 #[test]
 fn refused_function_is_given_back_unchanged() {
     let function = "#[doc = \"x\"] fn f(id: u64) -> u64 { id + }";
-    let errors = crate::attribute(tokens("kye = id"), tokens(function)).expect_err("refused");
-    let given_back = crate::beside(&errors, tokens(function)).to_string();
+    let errors =
+        crate::attribute::attribute(tokens("kye = id"), tokens(function)).expect_err("refused");
+    let given_back = crate::attribute::beside(&errors, tokens(function)).to_string();
     assert!(
         given_back.ends_with(&tokens(function).to_string()),
         "{given_back}"

@@ -54,6 +54,8 @@ pub struct RenewAsk {
     pub seen: Seen,
     /// The new lease.
     pub lease: Duration,
+    /// Until when a lock that is gone may be taken again, on the coordinator's clock: the question may arrive late.
+    pub retake_until: ServerTime,
 }
 
 /// The answer to RENEW.
@@ -83,8 +85,13 @@ pub struct FinishAsk {
     pub life: Duration,
     /// The state at the flight's election.
     pub seen: Seen,
-    /// Whether a lock that is merely gone may be taken again: `pending_ttl` has not passed.
-    pub may_retake: bool,
+    /// Until when a lock that is merely gone may be taken again, on the coordinator's clock: `pending_ttl` has not
+    /// passed by then, and another's outcome would still be there. The question may arrive late. Zero: not at all.
+    pub retake_until: ServerTime,
+    /// When the body began, on the coordinator's clock and not too late, for an asker that may have been elected behind
+    /// that: its BEGIN was never answered, or may have been done once more. A state of then or later is newer than the
+    /// outcome. `None`: the body began behind the election, and the lock tells enough.
+    pub began: Option<ServerTime>,
     /// A failure leaves a stored value where it is and pauses its refreshes, at first for this long.
     /// `None`: a failure is stored like any outcome.
     pub spare_value: Option<Duration>,

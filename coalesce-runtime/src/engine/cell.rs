@@ -116,7 +116,7 @@ impl Cell {
                 lock.fenced_at
                     .map_or(RenewAnswer::Held, |at| RenewAnswer::Fenced { at })
             }
-            None if seen == ask.seen => {
+            None if now < ask.retake_until && seen == ask.seen => {
                 self.take(ask.token, now, ask.lease);
                 RenewAnswer::Held
             }
@@ -134,6 +134,9 @@ impl Cell {
                 Some(state) if spared && is(state, Status::Done) => FinishAnswer::Spared,
                 _ => FinishAnswer::Stored,
             });
+        }
+        if self.is_newer_than(ask) {
+            return Told::quietly(FinishAnswer::Lost);
         }
         let computed_at = computed_at(now, ask);
         let outcome = Envelope {
@@ -156,9 +159,23 @@ impl Cell {
                 }
             }
             Some(lock) if lock.token == token => self.commit(now, ask, outcome),
-            None if ask.may_retake && self.seen() == ask.seen => self.commit(now, ask, outcome),
+            None if now < ask.retake_until && self.seen() == ask.seen => {
+                self.commit(now, ask, outcome)
+            }
             _ => Told::quietly(FinishAnswer::Lost),
         }
+    }
+
+    /// Whether the state is from behind the beginning of that body: invalidated, put or computed meanwhile.
+    fn is_newer_than(&self, ask: &FinishAsk) -> bool {
+        let stamp = self
+            .state
+            .as_ref()
+            .and_then(|state| state.bytes.get(40..48));
+        let stamp = stamp.and_then(|stamp| stamp.try_into().ok());
+        let stamp = stamp.map(|stamp| ServerTime::from_micros(u64::from_be_bytes(stamp)));
+        ask.began
+            .is_some_and(|began| stamp.is_some_and(|stamp| stamp >= began))
     }
 
     fn commit(&mut self, now: ServerTime, ask: &FinishAsk, outcome: Bytes) -> Told<FinishAnswer> {
@@ -195,6 +212,13 @@ impl Cell {
     /// REPLACE. The answer says whether a flight in progress was fenced.
     pub fn replace(&mut self, now: ServerTime, key: &Key, ask: &ReplaceAsk) -> Told<bool> {
         self.expire(now);
+        if self.seen() == Seen::from(ask.envelope.token) {
+            let fenced = self
+                .lock
+                .as_ref()
+                .is_some_and(|lock| lock.fenced_at.is_some());
+            return Told::quietly(fenced);
+        }
         if let Some(lock) = &mut self.lock {
             // The first fence counts: those who joined before it are the ones the outcome is for.
             lock.fenced_at.get_or_insert(now);

@@ -26,7 +26,10 @@ pub(crate) struct Follower {
     leader: Option<Token>,
     lease_left: Duration,
     polls: u32,
-    faults: u32,
+    /// How long it believes in its leader while its questions get no answer.
+    patience: Duration,
+    /// The last flight that is known to have been abandoned.
+    gone: Option<Token>,
     abandoned: u32,
 }
 
@@ -39,6 +42,8 @@ pub(crate) enum Step {
     Look,
     /// Wait for a notice, at most this long; then poll.
     Wait(Duration),
+    /// The same, with no more than the ear it has: there may be nobody who would answer.
+    AskAgainIn(Duration),
     /// Go on waiting until the poll that was set before.
     KeepWaiting,
     /// This process leads.
@@ -69,12 +74,9 @@ pub(crate) struct Arrived {
 pub(crate) const ABANDONED_AT_MOST: u32 = 2;
 
 impl Follower {
-    /// A failed poll is asked once more; a second failure in a row means the coordinator is in trouble.
-    const FAULTS_TOLERATED: u32 = 1;
-
-    /// Unless both came while a connection that was cut is made anew: news of the cut and of its end
-    /// make a follower ask twice within milliseconds, and a leader is known to be there.
-    const CUT: Duration = Duration::from_millis(500);
+    /// How long it waits before it asks again, at most, when a question came back without an answer. It is shorter
+    /// than any poll: a connection that was cut is there again soon, and by then an outcome may have been missed.
+    const RETRY: Duration = Duration::from_millis(100);
 
     /// A process that has nothing yet but `seen`, the state it does not want (`None`: whatever is there).
     pub(crate) fn new(
@@ -82,6 +84,7 @@ impl Follower {
         token: Token,
         lease: Duration,
         plan: PollPlan,
+        patience: Duration,
         seen: Option<Seen>,
     ) -> Self {
         Self {
@@ -93,7 +96,8 @@ impl Follower {
             leader: None,
             lease_left: lease,
             polls: 0,
-            faults: 0,
+            patience,
+            gone: None,
             abandoned: 0,
         }
     }
@@ -110,7 +114,6 @@ impl Follower {
 
     /// BEGIN was answered. `jitter` is a random number from 0 to 1.
     pub(crate) fn answered(&mut self, answer: BeginAnswer, jitter: f64) -> Step {
-        self.faults = 0;
         match answer {
             BeginAnswer::State(state) => self.outcome_or(Some(&state), Self::ask),
             BeginAnswer::Lead { seen } => Step::Lead {
@@ -132,7 +135,6 @@ impl Follower {
 
     /// The state was read.
     pub(crate) fn looked(&mut self, state: Option<&Bytes>) -> Step {
-        self.faults = 0;
         self.outcome_or(state, |_| Step::KeepWaiting)
     }
 
@@ -152,7 +154,13 @@ impl Follower {
                 fenced_at: None,
             } if self.is_news(envelope.token.into()) => settle(envelope),
             Message::Stored { token } if self.is_news(token.into()) => Step::Look,
-            Message::Abandoned { token } if Some(token) == self.leader => self.abandoned(),
+            // It may be told again, when its lock could not be freed at first.
+            Message::Abandoned { token }
+                if Some(token) == self.leader && self.gone != self.leader =>
+            {
+                self.gone = self.leader;
+                self.abandoned()
+            }
             _ => Step::KeepWaiting,
         }
     }
@@ -171,15 +179,21 @@ impl Follower {
         self.ask()
     }
 
-    /// A question got no answer, `silence` after the first of those in a row that got none.
-    pub(crate) fn failed(&mut self, fault: Fault, silence: Duration, jitter: f64) -> Step {
-        self.faults += 1;
-        let following = self.leader.is_some();
-        if following && (self.faults <= Self::FAULTS_TOLERATED || silence < Self::CUT) {
-            self.wait(jitter)
-        } else {
-            Step::GiveUp(fault)
+    /// A question got no answer, `silence` after the first of those in a row that got none was asked.
+    ///
+    /// As long as a leader is known to be there, it is believed in for a while: what broke is often there again at
+    /// once, and to run the body beside the leader's would be a second execution.
+    pub(crate) fn failed(&self, fault: Fault, silence: Duration, jitter: f64) -> Step {
+        let followed = self.leader.filter(|_| self.leader != self.gone);
+        if followed.is_none() || silence >= self.patience {
+            return Step::GiveUp(fault);
         }
+        let pause = match fault {
+            // It has waited for that answer.
+            Fault::Timeout => Duration::ZERO,
+            _ => Self::RETRY.mul_f64(jitter.midpoint(1.0)),
+        };
+        Step::AskAgainIn(pause.min(self.patience.saturating_sub(silence)))
     }
 
     fn wait(&mut self, jitter: f64) -> Step {

@@ -3,6 +3,7 @@
 use super::*;
 
 const LEASE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_millis(500);
 const ME: Token = Token::from_bytes([1; 16]);
 const LEADER: Token = Token::from_bytes([2; 16]);
 const OLD: Token = Token::from_bytes([3; 16]);
@@ -28,7 +29,14 @@ fn outcome(token: Token, fenced_at: Option<u64>) -> Message {
 }
 
 fn follower() -> Follower {
-    let mut follower = Follower::new(key(), ME, LEASE, PollPlan::default(), Some(OLD.into()));
+    let mut follower = Follower::new(
+        key(),
+        ME,
+        LEASE,
+        PollPlan::default(),
+        PATIENCE,
+        Some(OLD.into()),
+    );
     let answer = BeginAnswer::Follow {
         leader: LEADER,
         lease_left: LEASE,
@@ -43,7 +51,7 @@ fn follower() -> Follower {
 
 #[test]
 fn the_role_is_taken_from_the_answer() {
-    let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), None);
+    let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), PATIENCE, None);
     let lead = BeginAnswer::Lead {
         seen: Seen::NOTHING,
     };
@@ -102,12 +110,25 @@ fn a_fenced_outcome_is_for_those_who_followed_that_flight_by_then() {
 #[test]
 fn an_outcome_too_big_for_a_message_is_read() {
     let mut follower = follower();
+    // The one below which it joined is not what it waits for.
+    let old = follower.heard(Message::Stored { token: OLD });
+    assert_eq!(old, Step::KeepWaiting);
     assert_eq!(
         follower.heard(Message::Stored { token: LEADER }),
         Step::Look
     );
     let state = envelope(LEADER).encode(&key());
     assert!(matches!(follower.looked(Some(&state)), Step::Settle(_)));
+}
+
+#[test]
+fn an_invalidated_state_is_no_outcome() {
+    let marker = Envelope {
+        status: Status::Invalidated,
+        ..envelope(OTHER)
+    };
+    let state = marker.encode(&key());
+    assert_eq!(follower().looked(Some(&state)), Step::KeepWaiting);
 }
 
 #[test]
@@ -163,35 +184,48 @@ fn an_unreadable_state_is_passed_over_at_the_next_election() {
 }
 
 #[test]
-fn one_failed_poll_is_forgiven_and_a_second_in_a_row_is_not() {
-    let mut follower = follower();
-    assert!(matches!(
-        follower.failed(Fault::Timeout, Duration::ZERO, 0.0),
-        Step::Wait(_)
-    ));
-    assert_eq!(
-        follower.failed(Fault::Timeout, Follower::CUT, 0.0),
-        Step::GiveUp(Fault::Timeout)
-    );
-}
-
-#[test]
 fn a_first_question_without_an_answer_gives_up_at_once() {
-    let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), None);
+    let fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), PATIENCE, None);
     assert_eq!(
         fresh.failed(Fault::Disconnected, Duration::ZERO, 0.0),
         Step::GiveUp(Fault::Disconnected)
     );
 }
 
+/// However long it has waited, and however wide its polls are by then.
 #[test]
-fn failed_polls_while_a_cut_connection_is_made_anew_are_forgiven() {
+fn a_leader_is_believed_in_for_two_deadlines_without_an_answer_and_no_longer() {
     let mut follower = follower();
-    let cut = Follower::CUT.saturating_sub(Duration::from_millis(1));
-    for silence in [Duration::ZERO, cut / 2, cut] {
-        let step = follower.failed(Fault::Disconnected, silence, 0.0);
-        assert!(matches!(step, Step::Wait(_)), "{step:?}");
+    for _ in 0..9 {
+        follower.wait(0.0);
     }
-    let step = follower.failed(Fault::Disconnected, Follower::CUT, 0.0);
+    for (silence, pause) in [(0, 50), (250, 50), (480, 20)] {
+        let silence = Duration::from_millis(silence);
+        let step = follower.failed(Fault::Disconnected, silence, 0.0);
+        assert_eq!(step, Step::AskAgainIn(Duration::from_millis(pause)));
+    }
+    let step = follower.failed(Fault::Disconnected, PATIENCE, 0.0);
     assert_eq!(step, Step::GiveUp(Fault::Disconnected));
+}
+
+#[test]
+fn behind_an_answer_that_was_waited_for_in_vain_it_asks_at_once() {
+    let step = follower().failed(Fault::Timeout, PATIENCE / 2, 1.0);
+    assert_eq!(step, Step::AskAgainIn(Duration::ZERO));
+}
+
+#[test]
+fn an_abandoned_leader_is_not_believed_in() {
+    let mut follower = follower();
+    follower.heard(Message::Abandoned { token: LEADER });
+    let step = follower.failed(Fault::Refused, Duration::ZERO, 0.0);
+    assert_eq!(step, Step::GiveUp(Fault::Refused));
+}
+
+#[test]
+fn a_flight_that_is_said_to_be_abandoned_twice_is_one() {
+    let mut follower = follower();
+    follower.heard(Message::Abandoned { token: LEADER });
+    let again = follower.heard(Message::Abandoned { token: LEADER });
+    assert_eq!(again, Step::KeepWaiting);
 }

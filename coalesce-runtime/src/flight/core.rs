@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 
-use super::fold::Fold;
+use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
 use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
-use crate::ports::observer::Counters;
+use crate::ports::event::{Event, Incident};
+use crate::ports::observed::Observed;
+use crate::ports::observer::Observers;
+use crate::words::key::Key;
 
 /// How a coalescer times its own affairs; the clocks of call sites are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) refresh_pause: Duration,
     /// Refreshes of this process that may run at once.
     pub(crate) max_refreshes: usize,
+    /// What may be in progress in this process at once.
+    pub(crate) limits: Limits,
 }
 
 impl Settings {
@@ -45,6 +50,10 @@ impl Default for Settings {
             delivery: Duration::from_secs(5),
             refresh_pause: Duration::from_secs(1),
             max_refreshes: 64,
+            limits: Limits {
+                entries: 100_000,
+                members: 100_000,
+            },
         }
     }
 }
@@ -57,16 +66,26 @@ pub(crate) struct Core {
     pub(crate) fold: Arc<Fold>,
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) refreshes: Arc<Semaphore>,
-    pub(crate) counters: Counters,
+    pub(crate) observers: Arc<Observers>,
     pub(crate) switchboard: Arc<Switchboard>,
     stopping: AtomicBool,
-    /// How many drivers work.
-    drivers: watch::Sender<usize>,
+    /// Whether the grace is over: nobody asks for a lock any more.
+    handing_over: AtomicBool,
+    /// Drivers at work.
+    pub(crate) drivers: Tally,
+    /// Questions that may win a lock, until its lease is known to the heartbeat.
+    pub(crate) elections: Tally,
 }
 
 impl Core {
-    pub(crate) fn new(coordinator: Arc<dyn Coordinator>, settings: Settings) -> Self {
-        let fold = Arc::<Fold>::default();
+    pub(crate) fn new(
+        coordinator: Arc<dyn Coordinator>,
+        settings: Settings,
+        observers: Arc<Observers>,
+    ) -> Self {
+        let coordinator: Arc<dyn Coordinator> =
+            Arc::new(Observed::new(coordinator, Arc::clone(&observers)));
+        let fold = Arc::new(Fold::new(settings.limits));
         Self {
             heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), &settings),
             switchboard: Switchboard::new(Arc::clone(&coordinator)),
@@ -77,9 +96,11 @@ impl Core {
             refreshes: Arc::new(Semaphore::new(
                 settings.max_refreshes.min(Semaphore::MAX_PERMITS),
             )),
-            counters: Counters::default(),
+            observers,
             stopping: AtomicBool::new(false),
-            drivers: watch::Sender::new(0),
+            handing_over: AtomicBool::new(false),
+            drivers: Tally::default(),
+            elections: Tally::default(),
         }
     }
 
@@ -88,19 +109,25 @@ impl Core {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Counts a driver in, until the returned value is dropped.
-    pub(crate) fn driver(self: &Arc<Self>) -> Working {
-        self.drivers.send_modify(|drivers| *drivers += 1);
-        Working(Arc::clone(self))
+    /// Tells of a thing that happened to `key`.
+    pub(crate) fn tell(&self, key: &Key, incident: Incident) {
+        let event = Event::Incident(incident);
+        self.observers.record(key.namespace(), &event);
+    }
+
+    /// Whether nobody is to ask for a lock any more. A question must be counted before this is looked at.
+    pub(crate) fn hands_over(&self) -> bool {
+        self.handing_over.load(Ordering::SeqCst)
     }
 
     /// Starts no new flight, gives those in progress `grace` to end, and hands over the keys of the rest.
     pub(crate) async fn shut_down(&self, grace: Duration) {
         self.stopping.store(true, Ordering::Relaxed);
-        let mut drivers = self.drivers.subscribe();
-        let all_done = drivers.wait_for(|drivers| *drivers == 0);
         // What has not ended within the grace is handed over below.
-        let _ = tokio::time::timeout(grace, all_done).await;
+        let _ = tokio::time::timeout(grace, self.drivers.none()).await;
+        self.handing_over.store(true, Ordering::SeqCst);
+        // A lock that is being won now would be left behind. Each question has its deadline.
+        self.elections.none().await;
         for (key, token) in self.heartbeat.let_go_of_all() {
             // A lock that cannot be freed now ends with its lease.
             let _ = self.coordinator.abandon(&key, token).await;
@@ -109,12 +136,34 @@ impl Core {
     }
 }
 
-/// A driver at work.
+/// How many there are of something, for those who wait until there is none.
 #[derive(Debug)]
-pub(crate) struct Working(Arc<Core>);
+pub(crate) struct Tally(Arc<watch::Sender<usize>>);
 
-impl Drop for Working {
+/// One of them, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted(Arc<watch::Sender<usize>>);
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+}
+
+impl Tally {
+    pub(crate) fn one_more(&self) -> Counted {
+        self.0.send_modify(|count| *count += 1);
+        Counted(Arc::clone(&self.0))
+    }
+
+    async fn none(&self) {
+        // The sender is here, so there is nothing to fail.
+        let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.drivers.send_modify(|drivers| *drivers -= 1);
+        self.0.send_modify(|count| *count -= 1);
     }
 }

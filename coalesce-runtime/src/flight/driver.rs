@@ -1,9 +1,10 @@
 //! The driver: one task per entry asks, follows or leads for all callers of a key in this process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::core::{Core, Working};
-use super::fold::Entry;
+use super::core::{Core, Counted};
+use super::entry::Entry;
 use super::heartbeat::Election;
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -12,7 +13,8 @@ use crate::engine::lease::lease_at;
 use crate::format::envelope::{Seen, Status};
 use crate::format::message::Message;
 use crate::ports::coordinator::{Listener, Notice};
-use crate::words::clock::{Instant, now};
+use crate::ports::event::{Cause, Incident};
+use crate::words::clock::{Instant, ServerClock, now};
 use crate::words::fault::Fault;
 use crate::words::policy::{OnRedisError, Policy};
 use crate::words::token::Token;
@@ -23,18 +25,26 @@ pub(crate) struct Driver {
     pub(super) core: Arc<Core>,
     pub(super) policy: Arc<Policy>,
     pub(super) entry: Arc<Entry>,
+    /// Why the body would run.
+    pub(super) cause: Cause,
     settled: bool,
-    _working: Working,
+    _working: Counted,
 }
 
 impl Driver {
-    pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, entry: &Arc<Entry>) -> Self {
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        policy: &Arc<Policy>,
+        entry: &Arc<Entry>,
+        cause: Cause,
+    ) -> Self {
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
             entry: Arc::clone(entry),
+            cause,
             settled: false,
-            _working: core.driver(),
+            _working: core.drivers.one_more(),
         }
     }
 
@@ -44,33 +54,49 @@ impl Driver {
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
+            if !matches!(step, Step::Lead { .. } | Step::GiveUp(_)) {
+                chase.asking = None;
+            }
             step = match step {
                 Step::Ask(ask) => {
+                    chase.asking = Some(self.core.elections.one_more());
+                    if self.core.hands_over() {
+                        step = Step::GiveUp(Fault::Disconnected);
+                        continue;
+                    }
                     chase.asked_at = now();
+                    chase.polled = std::mem::take(&mut chase.poll_is_due);
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
                         Ok(answer) => {
                             chase.unheard = false;
                             chase.silent_since = None;
-                            chase.unheard = false;
                             chase.follower.answered(answer, fastrand::f64())
                         }
                         Err(fault) => {
+                            let asked_at = chase.asked_at;
                             chase.unheard |= fault.may_have_been_executed();
-                            self.failed(&mut chase, fault)
+                            chase.failed(fault, asked_at)
                         }
                     }
                 }
-                Step::Look => match self.core.coordinator.read(self.entry.key()).await {
-                    Ok(state) => {
-                        chase.silent_since = None;
-                        chase.follower.looked(state.as_ref())
+                Step::Look => {
+                    let asked_at = now();
+                    match self.core.coordinator.read(self.entry.key()).await {
+                        Ok(state) => {
+                            chase.silent_since = None;
+                            chase.follower.looked(state.as_ref())
+                        }
+                        Err(fault) => chase.failed(fault, asked_at),
                     }
-                    Err(fault) => self.failed(&mut chase, fault),
-                },
+                }
                 Step::Wait(pause) => {
                     chase.poll_at = now() + pause;
                     self.listen(&mut chase).await
+                }
+                Step::AskAgainIn(pause) => {
+                    chase.poll_at = now() + pause;
+                    Step::KeepWaiting
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
@@ -78,16 +104,23 @@ impl Driver {
                 },
                 Step::Lead { seen, takeover } => {
                     if takeover {
-                        self.core.counters.takeovers.up();
+                        self.cause = Cause::Takeover;
+                    }
+                    if self.cause == Cause::Takeover {
+                        self.core.tell(self.entry.key(), Incident::Takeover);
                         let namespace = &**self.entry.key().namespace();
                         tracing::info!(namespace, "took over from a leader that is gone");
                     }
                     let election = chase.election(seen);
+                    let asking = chase.asking.take();
                     // Who leads listens to nobody: an ear left open would fill up.
                     drop(chase);
-                    return self.lead(election, None).await;
+                    return self.lead(election, asking, None).await;
                 }
                 Step::Settle(arrived) => {
+                    if chase.overslept(&arrived, self.core.coordinator.clock()) {
+                        self.core.tell(self.entry.key(), Incident::LostWakeUp);
+                    }
                     self.arrived(arrived);
                     return self.leave(&chase).await;
                 }
@@ -96,7 +129,15 @@ impl Driver {
                     return self.leave(&chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    return self.go_on_without(fault, chase.granted()).await;
+                    let mut granted = chase.granted();
+                    if self.core.is_stopping()
+                        && let Some(election) = granted.take()
+                    {
+                        // There will be no time for a last word.
+                        self.free(election).await;
+                    }
+                    drop(chase);
+                    return self.go_on_without(fault, granted).await;
                 }
             };
         }
@@ -105,6 +146,7 @@ impl Driver {
     /// What a call does when there is nobody to coordinate with. `granted`: the election that may have
     /// been won all the same.
     pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Election>) {
+        self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
             OnRedisError::Run => self.run_solo(granted).await,
             OnRedisError::Fail => {
@@ -120,20 +162,23 @@ impl Driver {
         let token = Token::random();
         let settings = &self.core.settings;
         let pending = self.policy.clocks().pending();
-        let lease =
-            lease_at(std::time::Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
+        let lease = lease_at(Duration::ZERO, settings.lease, pending).unwrap_or(settings.lease);
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
-        let follower = Follower::new(key, token, lease, settings.poll, seen);
+        let patience = 2 * self.core.coordinator.deadline();
+        let follower = Follower::new(key, token, lease, settings.poll, patience, seen);
         Chase {
             follower,
             token,
             ear,
+            asking: None,
             asked_at: now(),
             poll_at: now(),
             unheard: false,
             silent_since: None,
+            poll_is_due: false,
+            polled: false,
         }
     }
 
@@ -142,14 +187,17 @@ impl Driver {
         if chase.ear.is_some() {
             return Step::KeepWaiting;
         }
+        let asked_at = now();
         match self.core.coordinator.listen(self.entry.key()).await {
             Ok(ear) => {
                 chase.ear = Some(ear);
                 Step::Look
             }
             // Nothing will be heard; polls find the outcome, and the next one tries to listen again.
-            Err(_) => {
-                self.core.counters.faults.up();
+            Err(fault) => {
+                if fault.may_have_been_executed() {
+                    chase.silent_since = Some(asked_at);
+                }
                 Step::KeepWaiting
             }
         }
@@ -159,6 +207,8 @@ impl Driver {
     async fn wait(&self, chase: &mut Chase) -> Option<Step> {
         loop {
             tokio::select! {
+                // In this order: what has come counts more than asking for it.
+                biased;
                 notice = hear(&mut chase.ear) => match notice {
                     Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
                     Notice::Message(message) => return Some(chase.follower.heard(message)),
@@ -169,15 +219,12 @@ impl Driver {
                         return None;
                     }
                 }
-                () = tokio::time::sleep_until(chase.poll_at) => return Some(chase.follower.ask()),
+                () = tokio::time::sleep_until(chase.poll_at) => {
+                    chase.poll_is_due = true;
+                    return Some(chase.follower.ask());
+                }
             }
         }
-    }
-
-    fn failed(&self, chase: &mut Chase, fault: Fault) -> Step {
-        self.core.counters.faults.up();
-        let silence = now() - *chase.silent_since.get_or_insert_with(now);
-        chase.follower.failed(fault, silence, fastrand::f64())
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
@@ -225,16 +272,37 @@ struct Chase {
     follower: Follower,
     token: Token,
     ear: Option<Listener>,
+    /// Counts the last BEGIN, until what it won is in good hands.
+    asking: Option<Counted>,
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
     poll_at: Instant,
     /// Whether the answer to a BEGIN was lost: the lock may hold this token.
     unheard: bool,
-    /// When the first of the questions in a row that got no answer had failed.
+    /// When the first of the questions in a row that got no answer was asked.
     silent_since: Option<Instant>,
+    /// Whether the next question is a poll.
+    poll_is_due: bool,
+    /// Whether the last question was one.
+    polled: bool,
 }
 
+/// A message that has been under way for longer than this is not on its way any more.
+const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
+
 impl Chase {
+    fn failed(&mut self, fault: Fault, asked_at: Instant) -> Step {
+        let silence = now() - *self.silent_since.get_or_insert(asked_at);
+        self.follower.failed(fault, silence, fastrand::f64())
+    }
+
+    /// Whether a message should have told of this outcome, and a poll had to find it.
+    fn overslept(&self, arrived: &Arrived, clock: ServerClock) -> bool {
+        let silent = self.ear.as_ref().is_some_and(|ear| !ear.has_news());
+        let age = arrived.envelope.computed_at.until(clock.server_at(now()));
+        self.polled && silent && age > MESSAGE_IS_LATE
+    }
+
     /// The election that may have been won though no answer said so.
     fn granted(&self) -> Option<Election> {
         self.unheard.then(|| self.election(Seen::NOTHING))

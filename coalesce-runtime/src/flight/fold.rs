@@ -4,83 +4,52 @@
 //! An entry lives as long as somebody waits in it or a driver works for it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
-
+use super::entry::{Entry, Lane, PATIENCE, Reader, Stage};
 use super::member::Member;
-use super::seat::Seat;
 use super::settlement::Settlement;
-use crate::words::clock::{Instant, now};
+use crate::words::clock::now;
 use crate::words::key::Key;
 
-/// What an entry is for. Entries of different lanes never meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Lane {
-    /// Ordinary calls: one driver talks to the coordinator for all of them.
-    Shared,
-    /// Callers that fell back to running the body: one run for this process.
-    Solo,
-    /// The refresh behind stale answers.
-    Refresh,
-}
-
 /// Every entry of this process that can still be joined.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Fold {
+    limits: Limits,
     entries: Mutex<HashMap<(Lane, Key), Arc<Entry>>>,
 }
 
-/// One unit of shared work in this process.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    lane: Lane,
-    key: Key,
-    stage: watch::Sender<Stage>,
-    seat: Mutex<Option<Seat>>,
-    /// Callers that wait. Changed only under the fold's lock.
-    members: AtomicUsize,
-    /// Whether the one who runs the body is among the members, or has gone away.
-    seated: AtomicBool,
-    /// Whether a driver task works for this entry. Changed only under the fold's lock.
-    driven: AtomicBool,
-    /// Which member reads, and since when. Changed only under the fold's lock.
-    reader: Mutex<(Reader, Instant)>,
-    /// Whether it has left the fold.
-    closed: AtomicBool,
-    /// Rung when the last member leaves.
-    empty: Notify,
-}
-
-/// The number of a member that reads, among the readers of its entry. 0: it does not.
-pub(super) type Reader = u64;
-
-/// A reader is a caller's own task. One that has not come to an end for this long may be a future that
-/// nobody polls, and must not keep the others.
-pub(super) const PATIENCE: Duration = Duration::from_millis(500);
-
-/// Where an entry stands.
-#[derive(Clone, Debug)]
-pub(crate) enum Stage {
-    /// Somebody reads or drives; wait.
-    Working,
-    /// Whoever read went away: the first member to claim it reads.
-    Vacant,
-    /// The driver leads and needs a body: the first member to take the seat brings it.
-    Offered,
-    /// It is over.
-    Settled(Arc<Settlement>),
+/// How much may be in progress at once, so that a flood ends in calls that run their bodies and not in a process
+/// without memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) entries: usize,
+    /// Callers of one entry.
+    pub(crate) members: usize,
 }
 
 impl Fold {
-    /// Joins the entry of `key`, or opens one. The first member is to read.
-    pub(crate) fn join(self: &Arc<Self>, lane: Lane, key: &Key) -> Member {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            entries: Mutex::default(),
+        }
+    }
+
+    /// Joins the entry of `key`, or opens one. The first member is to read. `None`: there is no room.
+    pub(crate) fn join(self: &Arc<Self>, lane: Lane, key: &Key) -> Option<Member> {
         let mut entries = self.lock();
+        let room = entries.len() < self.limits.entries;
         let previous = entries.get(&(lane, key.clone()));
         let (entry, after) = match previous {
-            Some(entry) if !entry.closed.load(Ordering::Relaxed) => (Arc::clone(entry), None),
+            Some(entry) if !entry.closed.load(Ordering::Relaxed) => {
+                if entry.members.load(Ordering::Relaxed) >= self.limits.members {
+                    return None;
+                }
+                (Arc::clone(entry), None)
+            }
+            None if !room => return None,
             over => {
                 let after = over.map(|entry| entry.stage.subscribe());
                 let entry = Arc::new(Entry::new(lane, key.clone()));
@@ -92,18 +61,18 @@ impl Fold {
             && !entry.driven.load(Ordering::Relaxed);
         let mut reads = 0;
         if first {
-            entry.stage.send_replace(Stage::Working);
+            entry.stands(Stage::Working);
             reads = entry.next_reader();
         }
         let stage = entry.stage.subscribe();
-        Member {
+        Some(Member {
             fold: Arc::clone(self),
             entry,
             stage,
             reads,
             seated: false,
             after,
-        }
+        })
     }
 
     /// Another reader takes the place of one that went away or that keeps silent, if nobody has. 0: no.
@@ -117,7 +86,7 @@ impl Fold {
         if !waits || entry.driven.load(Ordering::Relaxed) {
             return 0;
         }
-        entry.stage.send_replace(Stage::Working);
+        entry.stands(Stage::Working);
         entry.next_reader()
     }
 
@@ -126,12 +95,16 @@ impl Fold {
         self.lock().len()
     }
 
+    /// Callers that wait in them, those who run a body included.
+    pub(crate) fn members(&self) -> usize {
+        let members = |entry: &Arc<Entry>| entry.members.load(Ordering::Relaxed);
+        self.lock().values().map(members).sum()
+    }
+
     /// Ends an entry: those who wait are told, and nobody joins any more.
     pub(crate) fn settle(&self, entry: &Arc<Entry>, settlement: Settlement) {
         self.remove(entry);
-        entry
-            .stage
-            .send_replace(Stage::Settled(Arc::new(settlement)));
+        entry.stands(Stage::Settled(Arc::new(settlement)));
     }
 
     /// The body is over but its outcome is not stored yet: newcomers open an entry of their own,
@@ -187,7 +160,7 @@ impl Fold {
         } else if last {
             entry.empty.notify_one();
         } else if reads > 0 && entry.reader().0 == reads {
-            entry.stage.send_replace(Stage::Vacant);
+            entry.stands(Stage::Vacant);
         }
     }
 
@@ -221,74 +194,6 @@ fn remove_from(entries: &mut HashMap<(Lane, Key), Arc<Entry>>, entry: &Arc<Entry
     }
 }
 
-impl Entry {
-    fn new(lane: Lane, key: Key) -> Self {
-        Self {
-            lane,
-            key,
-            stage: watch::Sender::new(Stage::Working),
-            seat: Mutex::new(None),
-            members: AtomicUsize::new(0),
-            seated: AtomicBool::new(false),
-            driven: AtomicBool::new(false),
-            reader: Mutex::new((0, now())),
-            closed: AtomicBool::new(false),
-            empty: Notify::new(),
-        }
-    }
-
-    pub(crate) const fn key(&self) -> &Key {
-        &self.key
-    }
-
-    /// The driver leads: whoever takes the seat brings the body.
-    pub(crate) fn offer(&self, seat: Seat) {
-        *self.seat() = Some(seat);
-        self.stage.send_replace(Stage::Offered);
-    }
-
-    /// Whether a driver task works for this entry.
-    pub(super) fn is_driven(&self) -> bool {
-        self.driven.load(Ordering::Relaxed)
-    }
-
-    fn next_reader(&self) -> Reader {
-        let mut reader = self.reader();
-        *reader = (reader.0 + 1, now());
-        reader.0
-    }
-
-    fn reader(&self) -> MutexGuard<'_, (Reader, Instant)> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes the seat, if nobody has.
-    pub(crate) fn take_seat(&self) -> Option<Seat> {
-        self.seat().take()
-    }
-
-    /// Whether members wait besides the one who runs the body.
-    pub(super) fn has_followers(&self) -> bool {
-        let seated = usize::from(self.seated.load(Ordering::Relaxed));
-        self.members.load(Ordering::Relaxed) > seated
-    }
-
-    /// A member takes the seat, if nobody has.
-    pub(super) fn take_seat_as_member(&self) -> Option<Seat> {
-        self.take_seat()
-            .inspect(|_| self.seated.store(true, Ordering::Relaxed))
-    }
-
-    /// Waits until the last member has left; may wake early.
-    pub(crate) async fn emptied(&self) {
-        self.empty.notified().await;
-    }
-
-    fn seat(&self) -> MutexGuard<'_, Option<Seat>> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::settlement::Verdict;
@@ -299,38 +204,43 @@ mod tests {
     }
 
     fn fold() -> Arc<Fold> {
-        Arc::default()
+        let (entries, members) = (10, 10);
+        Arc::new(Fold::new(Limits { entries, members }))
+    }
+
+    fn join(fold: &Arc<Fold>, lane: Lane, key: &Key) -> Member {
+        fold.join(lane, key).unwrap()
     }
 
     #[test]
     fn the_first_member_reads_and_the_others_wait() {
         let fold = fold();
         let (first, second) = (
-            fold.join(Lane::Shared, &key()),
-            fold.join(Lane::Shared, &key()),
+            join(&fold, Lane::Shared, &key()),
+            join(&fold, Lane::Shared, &key()),
         );
         assert!(first.reads() && !second.reads());
-        assert!(fold.join(Lane::Solo, &key()).reads(), "lanes never meet");
+        assert!(join(&fold, Lane::Solo, &key()).reads(), "lanes never meet");
     }
 
     #[test]
     fn a_reader_that_goes_away_is_replaced_by_exactly_one_member() {
         let fold = fold();
-        let reader = fold.join(Lane::Shared, &key());
+        let reader = join(&fold, Lane::Shared, &key());
         let (mut one, mut two) = (
-            fold.join(Lane::Shared, &key()),
-            fold.join(Lane::Shared, &key()),
+            join(&fold, Lane::Shared, &key()),
+            join(&fold, Lane::Shared, &key()),
         );
         drop(reader);
         assert!(one.claim_reading());
         assert!(!two.claim_reading());
-        assert!(!fold.join(Lane::Shared, &key()).reads());
+        assert!(!join(&fold, Lane::Shared, &key()).reads());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_was_replaced_decides_nothing_any_more() {
         let fold = fold();
-        let [mut silent, mut other] = [(); 2].map(|()| fold.join(Lane::Shared, &key()));
+        let [mut silent, mut other] = [(); 2].map(|()| join(&fold, Lane::Shared, &key()));
         tokio::time::advance(PATIENCE).await;
         assert!(other.claim_reading() && !silent.hand_over() && other.hand_over());
     }
@@ -338,7 +248,7 @@ mod tests {
     #[test]
     fn nothing_is_left_when_everybody_has_gone() {
         let fold = fold();
-        let members: Vec<_> = (0..3).map(|_| fold.join(Lane::Shared, &key())).collect();
+        let members: Vec<_> = (0..3).map(|_| join(&fold, Lane::Shared, &key())).collect();
         assert_eq!(fold.len(), 1);
         drop(members);
         assert_eq!(fold.len(), 0);
@@ -347,7 +257,7 @@ mod tests {
     #[test]
     fn a_driven_entry_stays_until_its_driver_sees_that_it_is_empty() {
         let fold = fold();
-        let mut member = fold.join(Lane::Shared, &key());
+        let mut member = join(&fold, Lane::Shared, &key());
         let entry = Arc::clone(member.entry());
         member.hand_over();
         assert!(!fold.leave_if_empty(&entry));
@@ -360,10 +270,10 @@ mod tests {
     #[test]
     fn nobody_joins_a_flight_whose_body_has_ended() {
         let fold = fold();
-        let mut before = fold.join(Lane::Shared, &key());
+        let mut before = join(&fold, Lane::Shared, &key());
         before.hand_over();
         fold.close(before.entry());
-        let after = fold.join(Lane::Shared, &key());
+        let after = join(&fold, Lane::Shared, &key());
         assert!(after.reads() && after.after.is_some());
         fold.settle(before.entry(), Settlement::for_all(Verdict::StartAgain));
         assert_eq!(fold.len(), 1, "the newer entry stays");
@@ -372,13 +282,13 @@ mod tests {
     #[test]
     fn newcomers_behind_an_invalidation_wait_for_nothing() {
         let fold = fold();
-        let mut before = fold.join(Lane::Shared, &key());
+        let mut before = join(&fold, Lane::Shared, &key());
         before.hand_over();
-        let mut alone = fold.join(Lane::Solo, &key());
+        let mut alone = join(&fold, Lane::Solo, &key());
         alone.hand_over();
         fold.detach_key(&key());
         for lane in [Lane::Shared, Lane::Solo] {
-            let after = fold.join(lane, &key());
+            let after = join(&fold, lane, &key());
             assert!(after.reads() && after.after.is_none());
         }
     }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::core::Settings;
-use super::fold::{Entry, Fold};
+use super::entry::Entry;
+use super::fold::Fold;
 use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
 use crate::format::envelope::Seen;
@@ -27,8 +28,14 @@ pub(crate) struct Heartbeat {
 #[derive(Debug, Default)]
 struct Held {
     leases: HashMap<Token, Lease>,
-    beating: bool,
+    /// The task that beats, and when it was last heard of.
+    beating: Option<(Task, Instant)>,
+    /// How many tasks there have been.
+    tasks: Task,
 }
+
+/// The number of a task that beats.
+type Task = u64;
 
 /// A lease as this process believes in it.
 #[derive(Debug)]
@@ -102,17 +109,26 @@ impl Heartbeat {
             lost: false,
             entry: Arc::downgrade(entry),
         };
-        let mut held = self.held();
-        held.leases.insert(token, lease);
-        if !held.beating {
-            held.beating = true;
-            tokio::spawn(Arc::clone(self).beat());
-        }
-        drop(held);
+        self.held().leases.insert(token, lease);
+        self.tend();
         Hold {
             heartbeat: Arc::clone(self),
             token,
         }
+    }
+
+    /// Starts the task, when there is none or it is silent: it may live on a runtime that nobody polls any more. Whoever
+    /// leads looks after it once in a beat.
+    pub(crate) fn tend(self: &Arc<Self>) {
+        let mut held = self.held();
+        let silence = held.beating.map(|(_, at)| now() - at);
+        let lives = silence.is_some_and(|silence| silence < beat_of(self.lease) * 3 / 2);
+        if lives || held.leases.is_empty() {
+            return;
+        }
+        held.tasks += 1;
+        held.beating = Some((held.tasks, now()));
+        tokio::spawn(Arc::clone(self).beat(held.tasks, silence.is_some()));
     }
 
     /// Ends all renewals and says which locks they were for.
@@ -124,10 +140,16 @@ impl Heartbeat {
             .collect()
     }
 
-    async fn beat(self: Arc<Self>) {
-        let mut cut_off = CutOff(Some(Arc::clone(&self)));
-        while self.goes_on() {
-            tokio::time::sleep(beat_of(self.lease)).await;
+    /// `late`: it takes another's place, and the first beat is overdue.
+    async fn beat(self: Arc<Self>, task: Task, late: bool) {
+        let _cut_off = CutOff(Arc::clone(&self), task);
+        let mut pause = if late {
+            Duration::ZERO
+        } else {
+            beat_of(self.lease)
+        };
+        while self.goes_on(task) {
+            tokio::time::sleep(std::mem::replace(&mut pause, beat_of(self.lease))).await;
             let asked_at = now();
             let asks = self.asks(asked_at);
             if asks.is_empty() {
@@ -136,34 +158,39 @@ impl Heartbeat {
             // A beat without an answer is made up for by the next: three fit into a lease.
             if let Ok(answers) = self.coordinator.renew(&asks).await {
                 for (ask, answer) in asks.iter().zip(answers) {
-                    self.note(ask.token, answer, asked_at);
+                    if let Ok(answer) = answer {
+                        self.note(ask.token, answer, asked_at);
+                    }
                 }
             }
         }
-        cut_off.0 = None;
     }
 
-    /// Whether there is anything to renew. If not, the next hold starts the task again.
-    fn goes_on(&self) -> bool {
+    /// Whether there is anything to renew, and this task is to do it. If not, the next hold starts another.
+    fn goes_on(&self, task: Task) -> bool {
         let mut held = self.held();
-        held.beating = !held.leases.is_empty();
-        held.beating
+        if !held.is_beaten_by(task) {
+            return false;
+        }
+        let goes_on = !held.leases.is_empty();
+        // At once, so that a hold that comes now knows.
+        held.beating = goes_on.then(|| (task, now()));
+        goes_on
     }
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
+        let clock = self.coordinator.clock();
         let ask = |(token, lease): (&Token, &Lease)| {
-            let since = |moment| at.saturating_duration_since(moment);
-            if since(lease.confirmed) >= self.retake_window {
-                // A beat takes a lock that is gone, and by now that could undo another's outcome.
-                return None;
-            }
-            let elapsed = since(lease.asked_at);
+            let elapsed = at.saturating_duration_since(lease.asked_at);
             let new_lease = lease_at(elapsed, self.lease, lease.pending)?;
+            // A beat takes a lock that is gone. Behind this moment that could undo another's outcome.
+            let retake_until = lease.confirmed + self.retake_window;
             Some(RenewAsk {
                 key: lease.key.clone(),
                 token: *token,
                 seen: lease.seen,
                 lease: new_lease,
+                retake_until: clock.server_surely_before(retake_until),
             })
         };
         self.held().leases.iter().filter_map(ask).collect()
@@ -197,13 +224,20 @@ impl Heartbeat {
     }
 }
 
-/// Makes the next hold start a new task when this one was dropped with its runtime.
-struct CutOff(Option<Arc<Heartbeat>>);
+impl Held {
+    fn is_beaten_by(&self, task: Task) -> bool {
+        self.beating.is_some_and(|(beating, _)| beating == task)
+    }
+}
+
+/// Makes the next hold start a new task when this one has ended, be it with its runtime.
+struct CutOff(Arc<Heartbeat>, Task);
 
 impl Drop for CutOff {
     fn drop(&mut self) {
-        if let Some(heartbeat) = &self.0 {
-            heartbeat.held().beating = false;
+        let mut held = self.0.held();
+        if held.is_beaten_by(self.1) {
+            held.beating = None;
         }
     }
 }

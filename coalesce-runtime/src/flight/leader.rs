@@ -6,6 +6,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use super::core::Counted;
 use super::driver::Driver;
 use super::heartbeat::{Election, Hold};
 use super::seat::Seat;
@@ -14,7 +15,8 @@ use crate::engine::ask::{FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
 use crate::format::envelope::{Envelope, Seen, Status};
-use crate::words::clock::{Instant, now};
+use crate::ports::event::Incident;
+use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
 
 /// What the body left.
@@ -106,9 +108,6 @@ pub(super) enum LastWord<'a> {
     Abandoned,
 }
 
-/// After this many refusals a last word is not said again: the lock ends with its lease.
-const REFUSALS_TOLERATED: u32 = 3;
-
 /// Runs a body that was prepared beforehand, and reports.
 pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
@@ -117,9 +116,15 @@ impl Driver {
     ///
     /// The hold ends before the lock does: a beat on its way while the lock is freed and the state is
     /// what it was would take it again, for nobody.
-    pub(crate) async fn lead(mut self, election: Election, runner: Option<Runner>) {
+    pub(crate) async fn lead(
+        mut self,
+        election: Election,
+        asking: Option<Counted>,
+        runner: Option<Runner>,
+    ) {
         let pending = self.policy.clocks().pending();
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
+        drop(asking);
         let refreshes = runner.is_some();
         match self.body(Some(election.asked_at + pending), runner).await {
             Some(report) => self.bring_home(election, hold, report).await,
@@ -134,7 +139,6 @@ impl Driver {
 
     /// Runs the body for this process alone. `granted`: the election that may have been won all the same.
     pub(crate) async fn run_solo(mut self, granted: Option<Election>) {
-        self.core.counters.solo_runs.up();
         let report = self.body(None, None).await;
         self.settle(match &report {
             Some(report) => report.shared_here(Seen::NOTHING, report.ended),
@@ -161,22 +165,30 @@ impl Driver {
         runner: Option<Runner>,
     ) -> Option<Report> {
         let (sender, mut report) = oneshot::channel();
-        let seat = Seat::new(&self.core.fold, &self.entry, sender);
+        let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
         match runner {
             Some(runner) => drop(tokio::spawn(runner(seat))),
             None => self.entry.offer(seat),
         }
         let mut pending_until = pending_until;
+        let beat = beat_of(self.core.settings.lease);
+        let mut look_at = pending_until.map(|_| now() + beat);
         loop {
             tokio::select! {
+                // In this order: a body that has ended counts more than that nobody waits for it.
+                biased;
                 report = &mut report => return report.ok(),
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
+                () = reached(look_at) => {
+                    look_at = Some(now() + beat);
+                    self.core.heartbeat.tend();
+                }
                 () = reached(pending_until) => {
                     // The key is free for others now, and so are those who wait here: one of them
                     // will lead. The body's own caller still gets its own value.
                     pending_until = None;
                     drop(self.entry.take_seat());
-                    self.settle(Settlement::for_all(Verdict::StartAgain));
+                    self.settle(Settlement::for_all(Verdict::Outlived));
                 }
             }
         }
@@ -196,11 +208,11 @@ impl Driver {
         let for_arrivals_until = match answer {
             Ok(FinishAnswer::Stored) | Err(_) => Some(report.ended),
             Ok(FinishAnswer::Spared) => {
-                self.core.counters.refresh_failures.up();
+                self.core.tell(self.entry.key(), Incident::RefreshFailed);
                 Some(report.ended)
             }
             Ok(FinishAnswer::Fenced { at }) => {
-                self.core.counters.fenced.up();
+                self.core.tell(self.entry.key(), Incident::Fenced);
                 self.core
                     .coordinator
                     .clock()
@@ -208,7 +220,7 @@ impl Driver {
                     .map(|at| at.min(report.ended))
             }
             Ok(FinishAnswer::Lost) => {
-                self.core.counters.fenced.up();
+                self.core.tell(self.entry.key(), Incident::Fenced);
                 Some(election.confirmed)
             }
         };
@@ -217,7 +229,6 @@ impl Driver {
             None => self.settle(Settlement::for_all(Verdict::StartAgain)),
         }
         if answer.is_err() {
-            self.core.counters.faults.up();
             tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
             let word = LastWord::Outcome {
                 report: &report,
@@ -233,20 +244,19 @@ impl Driver {
     pub(super) async fn insist(&self, election: Election, word: LastWord<'_>) {
         let beat = beat_of(self.core.settings.lease);
         let until = election.asked_at + self.policy.clocks().pending();
-        let (said_at, mut refusals) = (now(), 0);
+        let said_at = now();
         loop {
-            match self.say(election, word).await {
-                Ok(()) => return,
-                Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => {}
-                // It has been heard, and there may be room for it later.
-                Err(_) => refusals += 1,
-            }
-            if refusals == REFUSALS_TOLERATED || now() >= until || self.core.is_stopping() {
+            let goes_on = match self.say(election, word).await {
+                Ok(()) => false,
+                Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => true,
+                // It has been heard. Once its lease is over, the lock is no longer there to be freed.
+                Err(_) => now() - said_at < self.core.settings.lease,
+            };
+            if !goes_on || now() >= until || self.core.is_stopping() {
                 return;
             }
-            // While the lease lasts there may be somebody who waits for this word.
-            let hurries = refusals == 0 && now() - said_at < self.core.settings.lease;
-            tokio::time::sleep(if hurries { beat / 4 } else { beat }).await;
+            // However long it takes: a server that is there again may first do what it was asked for long ago.
+            tokio::time::sleep(beat / 4).await;
         }
     }
 
@@ -256,9 +266,21 @@ impl Driver {
             LastWord::Abandoned => coordinator.abandon(key, election.token).await.map(drop),
             LastWord::Outcome { report, may_retake } => {
                 let ask = self.finish_ask(election, report);
-                let may_retake = may_retake && ask.may_retake;
-                let ask = FinishAsk { may_retake, ..ask };
-                coordinator.finish(key, &ask).await.map(drop)
+                let retake_until = if may_retake {
+                    ask.retake_until
+                } else {
+                    ServerTime::default()
+                };
+                let ask = FinishAsk {
+                    retake_until,
+                    // A BEGIN that was done late, or once more, gives a lock to a body that is long over.
+                    began: Some(coordinator.clock().server_surely_before(report.started)),
+                    ..ask
+                };
+                match coordinator.finish(key, &ask).await? {
+                    FinishAnswer::Lost => coordinator.abandon(key, election.token).await.map(drop),
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -275,38 +297,38 @@ impl Driver {
         let envelope = Envelope::new(*status, *codec, election.token, ran_for, payload.clone());
         // Not "now less the way": followers compare their arrival with it, and nobody may receive
         // what had ended before it arrived.
-        let computed_at = self
-            .core
-            .coordinator
-            .clock()
-            .server_surely_before(report.ended);
-        let at = now();
+        let clock = self.core.coordinator.clock();
+        let computed_at = clock.server_surely_before(report.ended);
+        let retake_until = (election.asked_at + clocks.pending())
+            .min(election.confirmed + self.core.settings.retake_window());
         FinishAsk {
             envelope: Envelope {
                 computed_at,
                 ..envelope
             },
-            ended_ago: at.saturating_duration_since(report.ended),
+            ended_ago: now().saturating_duration_since(report.ended),
             life: life_of(*status, &self.policy, self.core.settings.delivery),
             seen: election.seen,
-            may_retake: at < election.asked_at + clocks.pending()
-                && at < election.confirmed + self.core.settings.retake_window(),
+            retake_until: clock.server_surely_before(retake_until),
+            began: None,
             spare_value: clocks.retains().then_some(self.core.settings.refresh_pause),
         }
     }
 
     async fn abandon(&mut self, election: Election) {
-        self.free(election).await;
+        let freed = self.free(election).await;
         self.settle(Settlement::for_all(Verdict::Abandoned));
+        if !freed {
+            tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
+            self.insist(election, LastWord::Abandoned).await;
+        }
     }
 
-    /// Frees the lock, if it holds this token.
-    pub(super) async fn free(&self, election: Election) {
+    /// Frees the lock, if it holds this token. The answer says whether that has been heard.
+    pub(super) async fn free(&self, election: Election) -> bool {
         let (coordinator, key) = (&self.core.coordinator, self.entry.key());
-        if coordinator.abandon(key, election.token).await.is_err() {
-            // The lease ends by itself, and a follower's poll finds that.
-            self.core.counters.faults.up();
-        }
+        // Unheard, the lease ends by itself, and a follower's poll finds that.
+        coordinator.abandon(key, election.token).await.is_ok()
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod driver;
+pub(crate) mod entry;
 pub(crate) mod fold;
 pub(crate) mod heartbeat;
 pub(crate) mod leader;

@@ -7,12 +7,13 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::Lane;
+use super::entry::Lane;
 use super::heartbeat::Election;
 use super::leader::Runner;
 use crate::engine::ask::{BeginAnswer, BeginAsk};
 use crate::engine::lease::lease_at;
 use crate::format::envelope::Seen;
+use crate::ports::event::Cause;
 use crate::words::clock::now;
 use crate::words::key::Key;
 use crate::words::policy::Policy;
@@ -33,7 +34,9 @@ pub(crate) fn start(
     if core.is_stopping() {
         return;
     }
-    let mut member = core.fold.join(Lane::Refresh, key);
+    let Some(mut member) = core.fold.join(Lane::Refresh, key) else {
+        return;
+    };
     if !member.reads() {
         return;
     }
@@ -42,7 +45,7 @@ pub(crate) fn start(
     };
     let runner = prepare();
     if member.hand_over() {
-        let driver = Driver::new(core, policy, member.entry());
+        let driver = Driver::new(core, policy, member.entry(), Cause::Refresh);
         tokio::spawn(refresh(driver, outdated, runner, permit));
     }
 }
@@ -58,6 +61,10 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         seen: Some(outdated),
         following: None,
     };
+    let asking = driver.core.elections.one_more();
+    if driver.core.hands_over() {
+        return;
+    }
     let asked_at = now();
     let mut election = Election {
         token,
@@ -72,24 +79,22 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         .await
     {
         Ok(BeginAnswer::Lead { seen }) => {
-            driver.core.counters.refreshes.up();
             election.seen = seen;
-            driver.lead(election, Some(runner)).await;
+            driver.lead(election, Some(asking), Some(runner)).await;
         }
         // Somebody has refreshed it in the meantime.
         Ok(BeginAnswer::State(_)) => {}
         // Somebody is at it. The entry stays for a while, so that not every stale answer asks again.
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
             // A rest is no refresh: it must not keep other keys from theirs.
-            drop(permit);
+            drop((asking, permit));
             tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
         }
         Err(fault) => {
-            driver.core.counters.faults.up();
             if fault.may_have_been_executed() {
                 driver.free(election).await;
             }
-            drop(permit);
+            drop((asking, permit));
             tokio::time::sleep(settings.refresh_pause).await;
         }
     }

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::fold::{Entry, Fold};
+use super::entry::Entry;
+use super::fold::Fold;
 use super::leader::Report;
+use crate::ports::event::Cause;
 
 /// The place of the one who runs the body. Dropping it without a report abandons the flight.
 #[derive(Debug)]
 pub(crate) struct Seat {
     entry: Arc<Entry>,
     fold: Arc<Fold>,
+    cause: Cause,
     report: oneshot::Sender<Report>,
 }
 
@@ -19,13 +22,20 @@ impl Seat {
     pub(crate) fn new(
         fold: &Arc<Fold>,
         entry: &Arc<Entry>,
+        cause: Cause,
         report: oneshot::Sender<Report>,
     ) -> Self {
         Self {
             entry: Arc::clone(entry),
             fold: Arc::clone(fold),
+            cause,
             report,
         }
+    }
+
+    /// Why the body runs.
+    pub(crate) const fn cause(&self) -> Cause {
+        self.cause
     }
 
     /// The body has ended: nobody may join a flight that is over.

@@ -34,6 +34,8 @@ pub(crate) enum Verdict {
     Abandoned,
     /// So did one flight after the other, elsewhere.
     AbandonedForGood,
+    /// The flight has had all the time that it may have: whoever still waits starts again.
+    Outlived,
     /// The entry ended for a reason of its own: whoever still waits starts again.
     StartAgain,
     /// The value is one that is never stored: each process runs the body for itself.

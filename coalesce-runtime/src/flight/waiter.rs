@@ -7,13 +7,15 @@ use bytes::Bytes;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::fold::{Lane, PATIENCE, Stage};
+use super::entry::{Lane, PATIENCE, Stage};
 use super::member::Member;
 use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};
 use crate::format::envelope::{Envelope, Seen, Status};
+use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
+use crate::ports::ticket::Ticket;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
 use crate::words::fault::Fault;
@@ -30,9 +32,11 @@ pub(crate) struct Waiter {
     core: Arc<Core>,
     policy: Arc<Policy>,
     key: Key,
-    arrived: Instant,
+    ticket: Ticket,
     deadline: Option<Instant>,
     lane: Lane,
+    /// Why a body would run for this caller.
+    cause: Cause,
     member: Option<Member>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
     unwanted: Option<Seen>,
@@ -65,11 +69,19 @@ pub(crate) enum Turn {
     Error(Error),
     /// Nothing can be shared, not even within this process: it runs the body by itself.
     Alone,
+    /// There is no room for it in this process.
+    Capped,
 }
 
 impl Waiter {
-    pub(crate) fn new(core: &Arc<Core>, policy: &Arc<Policy>, key: Key, takes_stale: bool) -> Self {
-        let arrived = now();
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        policy: &Arc<Policy>,
+        key: Key,
+        ticket: Ticket,
+        takes_stale: bool,
+    ) -> Self {
+        let arrived = ticket.arrived();
         // A wait too long for the clock is as good as no limit.
         let deadline = policy
             .clocks()
@@ -79,9 +91,10 @@ impl Waiter {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
             key,
-            arrived,
+            ticket,
             deadline,
             lane: Lane::Shared,
+            cause: Cause::Cold,
             member: None,
             unwanted: None,
             takes_stored: true,
@@ -97,7 +110,10 @@ impl Waiter {
         loop {
             let mut member = match self.member.take() {
                 Some(member) => member,
-                None => self.core.fold.join(self.lane, &self.key),
+                None => match self.core.fold.join(self.lane, &self.key) {
+                    Some(member) => member,
+                    None => return self.without_a_place().await,
+                },
             };
             if member.reads() {
                 self.read(&mut member).await;
@@ -128,11 +144,27 @@ impl Waiter {
         }
     }
 
+    /// This caller's body runs as if the attribute were not there: as much is in progress here as may be.
+    pub(crate) fn capped(&self) {
+        self.ticket.bypassed(BypassReason::Capped);
+    }
+
     /// Waits until the flight whose body this caller ran has been settled.
-    pub(crate) async fn settled(mut self) {
+    pub(crate) async fn settled(mut self) -> Ticket {
         if let Some(member) = &mut self.member {
             member.settled().await;
         }
+        self.ticket
+    }
+
+    /// The caller has its answer.
+    pub(crate) fn answered(self, outcome: CallOutcome) {
+        self.ticket.close(outcome);
+    }
+
+    /// Why the body runs, when it runs for this caller and nobody else.
+    pub(crate) const fn cause(&self) -> Cause {
+        self.cause
     }
 
     /// This caller cannot read that outcome: it goes on as if it were not there. The answer is `false`
@@ -140,14 +172,15 @@ impl Waiter {
     ///
     /// Once, it was another version's. Twice, it may be a type that is never read back as it was written.
     pub(crate) fn pass_over(&mut self, outcome: &Outcome) -> bool {
-        self.core.counters.undecodable.up();
+        self.core.tell(&self.key, Incident::Undecodable);
         self.unwanted = Some(outcome.mark);
-        !std::mem::replace(&mut self.passed_over, true) || self.fall_back()
+        !std::mem::replace(&mut self.passed_over, true) || self.fall_back(Cause::Undecodable)
     }
 
     /// This caller wants the outcome of a flight, and none that was there before.
     pub(crate) fn wants_a_flight(&mut self) {
         self.takes_stored = false;
+        self.cause = Cause::Requested;
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
@@ -155,17 +188,18 @@ impl Waiter {
     ///
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
-    pub(crate) fn fall_back(&mut self) -> bool {
-        self.deadline.take().is_some() | self.go_alone()
+    pub(crate) fn fall_back(&mut self, cause: Cause) -> bool {
+        self.deadline.take().is_some() | self.go_alone(cause)
     }
 
     /// This caller runs the body, together with others of this process that have to. It still waits no
     /// longer than it may. The answer is `false` when it has been there before.
-    fn go_alone(&mut self) -> bool {
+    fn go_alone(&mut self, cause: Cause) -> bool {
+        self.cause = cause;
         std::mem::replace(&mut self.lane, Lane::Solo) != Lane::Solo
     }
 
-    async fn wait(&self, mut member: Member) -> Result<Member, Error> {
+    async fn wait(&mut self, mut member: Member) -> Result<Member, Error> {
         let patience = (!member.is_driven()).then(|| now() + PATIENCE);
         let Some(until) = patience.into_iter().chain(self.deadline).min() else {
             member.changed().await;
@@ -178,7 +212,7 @@ impl Waiter {
                 Ok(member)
             }
             Err(_) => {
-                self.core.counters.timed_out.up();
+                self.ticket.timed_out();
                 let limit = self.policy.clocks().wait().unwrap_or_default();
                 Err(Error::WaitTimeout {
                     namespace: Arc::clone(self.key.namespace()),
@@ -195,8 +229,7 @@ impl Waiter {
             self.start(member, |driver| driver.run_solo(None));
             return;
         }
-        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
-        if !stored || !self.takes_stored {
+        if !self.may_find_something() {
             // What a flight has left behind is for its followers; a newcomer need not look at it.
             self.start(member, |driver| driver.share(None));
             return;
@@ -208,17 +241,31 @@ impl Waiter {
         }
     }
 
-    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
-        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
-        let readable = state.filter(|_| self.unwanted != Some(mark));
-        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
-            Ok(envelope) => Some(envelope),
-            Err(_) => {
-                self.core.counters.undecodable.up();
-                None
+    /// What this caller does when more is in progress here than may be: what is stored is an answer, and
+    /// everything else is its own business.
+    async fn without_a_place(&self) -> Turn {
+        if self.lane == Lane::Shared && self.may_find_something() {
+            let state = self.core.coordinator.read(&self.key).await.ok().flatten();
+            match self.served_from(state.as_ref()).1 {
+                Some(Verdict::Fresh(outcome)) => return Turn::Fresh(outcome),
+                Some(Verdict::Stale { outcome, refresh }) => {
+                    return Turn::Stale { outcome, refresh };
+                }
+                _ => {}
             }
-        });
-        match envelope.and_then(|envelope| self.served(envelope, mark)) {
+        }
+        Turn::Capped
+    }
+
+    /// Whether what is stored can be an answer.
+    fn may_find_something(&self) -> bool {
+        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
+        stored && self.takes_stored
+    }
+
+    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
+        let (mark, verdict) = self.served_from(state);
+        match verdict {
             Some(verdict) => member.settle(Settlement {
                 verdict,
                 // It may have been invalidated before others joined who came while it was on its way.
@@ -228,7 +275,23 @@ impl Waiter {
         }
     }
 
-    /// What a stored state is to this caller; `None`: not enough.
+    /// The mark of a state, and what it is to this caller; `None`: not enough.
+    fn served_from(&self, state: Option<&Bytes>) -> (Seen, Option<Verdict>) {
+        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
+        let readable = state.filter(|_| self.unwanted != Some(mark));
+        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
+            Ok(envelope) => Some(envelope),
+            Err(_) => {
+                self.core.tell(&self.key, Incident::Undecodable);
+                None
+            }
+        });
+        (
+            mark,
+            envelope.and_then(|envelope| self.served(envelope, mark)),
+        )
+    }
+
     fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
         let now = self.core.coordinator.clock().server_at(now());
         match read(&envelope, &self.policy, now) {
@@ -243,7 +306,6 @@ impl Waiter {
     }
 
     fn found_nobody(&self, member: &mut Member, fault: Fault) {
-        self.core.counters.faults.up();
         self.start(member, |driver| driver.go_on_without(fault, None));
     }
 
@@ -253,14 +315,14 @@ impl Waiter {
         F: Future<Output = ()> + Send + 'static,
     {
         if member.hand_over() {
-            let driver = Driver::new(&self.core, &self.policy, member.entry());
+            let driver = Driver::new(&self.core, &self.policy, member.entry(), self.cause);
             tokio::spawn(work(driver));
         }
     }
 
     /// What a settlement is to this caller; `None`: it starts again.
     fn judge(&mut self, settlement: &Settlement) -> Option<Turn> {
-        if !settlement.is_for(self.arrived) {
+        if !settlement.is_for(self.ticket.arrived()) {
             return None;
         }
         let namespace = || Arc::clone(self.key.namespace());
@@ -269,6 +331,9 @@ impl Waiter {
                 let retries = outcome.status == Status::Failed
                     && self.policy.on_error == OnError::Retry
                     && !std::mem::replace(&mut self.retried, true);
+                if retries {
+                    self.cause = Cause::Retry;
+                }
                 (!retries).then_some(Turn::Followed(outcome))
             }
             // Another caller read for this one, and it does not want that state.
@@ -281,13 +346,18 @@ impl Waiter {
             Verdict::Stale { outcome, refresh } => Some(Turn::Stale { outcome, refresh }),
             Verdict::Abandoned if self.abandoned + 1 < ABANDONED_AT_MOST => {
                 self.abandoned += 1;
+                self.cause = Cause::Takeover;
                 None
             }
             Verdict::Abandoned | Verdict::AbandonedForGood => Some(Turn::Error(Error::Abandoned {
                 namespace: namespace(),
             })),
+            Verdict::Outlived => {
+                self.cause = Cause::Takeover;
+                None
+            }
             Verdict::StartAgain => None,
-            Verdict::GoAlone => (!self.go_alone()).then_some(Turn::Alone),
+            Verdict::GoAlone => (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone),
             Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
                 namespace: namespace(),
                 fault,

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use super::health::CoordinatorHealth;
 use crate::engine::ask::{
     BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
@@ -18,6 +20,9 @@ use crate::words::token::Token;
 
 /// The answer to one question, within the coordinator's own deadline.
 pub type Reply<'a, A> = Pin<Box<dyn Future<Output = Result<A, Fault>> + Send + 'a>>;
+
+/// The answers to a batch of [`RenewAsk`]s, in their order.
+pub type Renewals = Vec<Result<RenewAnswer, Fault>>;
 
 /// Keeps lock and state of every key and carries the messages between processes.
 ///
@@ -32,6 +37,17 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Its kind, for people: `"redis"` or `"memory"`.
     fn kind(&self) -> &'static str;
 
+    /// How it is. No round trip. Sound, where an implementation says nothing.
+    fn health(&self) -> CoordinatorHealth {
+        CoordinatorHealth::sound()
+    }
+
+    /// How long a question may go without an answer. Who follows a flight and gets none for twice as long goes on
+    /// without the coordinator. 250 ms unless an implementation says otherwise.
+    fn deadline(&self) -> Duration {
+        Duration::from_millis(250)
+    }
+
     /// What is known of the clock by which it measures ages and leases.
     fn clock(&self) -> ServerClock;
 
@@ -41,8 +57,9 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Look at the state again, then try the lock. One script in Redis.
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer>;
 
-    /// Give these locks their lease again; answers in the order of the asks. One pipeline in Redis.
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>>;
+    /// Give these locks their lease again; answers in the order of the asks, each of which may be missing
+    /// for reasons of its own. One pipeline in Redis.
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals>;
 
     /// Store the outcome, delete the lock, publish; only while the lock holds the token. One script.
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer>;
@@ -139,6 +156,11 @@ impl Listener {
             notices,
             _interest: interest,
         }
+    }
+
+    /// Whether there is a notice that nobody has taken yet.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.notices.is_empty()
     }
 
     /// The next notice. Nothing is heard any more once the coordinator went away; polls go on.

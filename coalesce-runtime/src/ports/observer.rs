@@ -1,75 +1,85 @@
-//! The observer: what happened, counted. Nothing here costs a round trip.
+//! The observer: who is told what happens. Nothing here costs a round trip.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What a coalescer has counted since it was built.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        #[non_exhaustive]
-        pub struct Counts {
-            $($(#[$doc])* pub $name: u64,)*
-        }
+use super::event::Event;
 
-        /// The counters behind [`Counts`].
-        #[derive(Debug, Default)]
-        pub(crate) struct Counters {
-            $(pub(crate) $name: Counter,)*
-        }
+/// The namespace of what belongs to no call site: renewals of leases and the kill switch.
+pub const PROCESS: &str = "";
 
-        impl Counters {
-            pub(crate) fn snapshot(&self) -> Counts {
-                Counts { $($name: self.$name.get(),)* }
-            }
-        }
-    };
+/// Is told what happens in a coalescer.
+///
+/// It is called in the middle of every call, by many threads at once, so it must be quick and must not
+/// block. One that panics is told nothing more about that event; the call goes on.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use coalesce_runtime::Coalescer;
+/// use coalesce_runtime::observing::{Event, Observer};
+///
+/// #[derive(Default)]
+/// struct Bodies(AtomicU64);
+///
+/// impl Observer for Bodies {
+///     fn record(&self, _namespace: &str, event: &Event) {
+///         if let Event::ExecutionStarted { .. } = event {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let bodies = Arc::new(Bodies::default());
+/// let coalescer = Coalescer::builder().in_process().observer(bodies.clone()).build().await?;
+/// coalescer.call("shop::total").key("acme").run(|| async { 42 }).await;
+/// assert_eq!(bodies.0.load(Ordering::Relaxed), 1);
+/// # Ok::<(), coalesce_runtime::BuildError>(())
+/// # }).unwrap();
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// Something happened in `namespace`; in [`PROCESS`] when it belongs to no call site.
+    fn record(&self, namespace: &str, event: &Event);
 }
 
-counters! {
-    /// Calls answered by a fresh stored value.
-    fresh,
-    /// Calls answered by a stale stored value.
-    stale,
-    /// Calls whose own body was the flight.
-    led,
-    /// Calls answered by a flight that another call led, here or in another process.
-    followed,
-    /// Calls that ran as if the attribute were not there.
-    bypassed,
-    /// Calls that waited for `wait_timeout`.
-    timed_out,
-    /// Calls that got an error of ours other than a wait timeout.
-    failed,
-    /// Bodies started: for a flight, a refresh, or for this process alone.
-    executions,
-    /// Bodies started for this process alone: a marker, a timeout, or no coordinator.
-    solo_runs,
-    /// Flights led after another leader's lease had ended or it had given up.
-    takeovers,
-    /// Refreshes started.
-    refreshes,
-    /// Refreshes that ended without a value.
-    refresh_failures,
-    /// Outcomes refused because the flight was no longer the key's.
-    fenced,
-    /// Values above `max_payload`, or not encodable.
-    too_large,
-    /// Stored bytes that could not be read.
-    undecodable,
-    /// Questions to the coordinator without a usable answer.
-    faults,
+/// Everybody who is told.
+pub(crate) struct Observers {
+    /// Our own books: they do not panic.
+    books: Arc<dyn Observer>,
+    guests: Vec<Arc<dyn Observer>>,
+    /// Whether it has been said that a guest panics.
+    complained: AtomicBool,
 }
 
-/// One number that only grows.
-#[derive(Debug, Default)]
-pub(crate) struct Counter(AtomicU64);
-
-impl Counter {
-    pub(crate) fn up(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+impl Observers {
+    pub(crate) fn new(books: Arc<dyn Observer>, guests: Vec<Arc<dyn Observer>>) -> Self {
+        Self {
+            books,
+            guests,
+            complained: AtomicBool::new(false),
+        }
     }
 
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    /// Tells everybody.
+    pub(crate) fn record(&self, namespace: &str, event: &Event) {
+        self.books.record(namespace, event);
+        for guest in &self.guests {
+            let told = catch_unwind(AssertUnwindSafe(|| guest.record(namespace, event)));
+            if told.is_err() && !self.complained.swap(true, Ordering::Relaxed) {
+                tracing::error!("an observer panics; this is said once");
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observers")
+            .field("guests", &self.guests.len())
+            .finish_non_exhaustive()
     }
 }

@@ -16,6 +16,8 @@ use crate::flight::seat::Seat;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::{Turn, Waiter};
 use crate::format::envelope::{Seen, Status};
+use crate::ports::event::{CallOutcome, Cause, Ending, Event, Incident};
+use crate::ports::ticket::{Execution, Ticket};
 use crate::words::clock::now;
 use crate::words::error::Error;
 use crate::words::key::Key;
@@ -31,24 +33,36 @@ pub(crate) struct Scene {
 
 /// What a turn is, once it has been read as an `R`.
 enum Next<R> {
-    Answer(R),
+    Answer(R, CallOutcome),
     Stale(R, Option<Seen>),
     Seat(Seat),
     Again,
     Alone,
+    Capped,
+}
+
+/// What a stored value was.
+enum Stored {
+    Fresh,
+    Stale(Option<Seen>),
 }
 
 impl Scene {
     /// The call, with a body that owns what it needs: it outlives its caller, and can run behind a stale answer.
     // No `async fn`: its future would hold the call a second time.
-    pub(crate) fn detached<R, S, F, Fut>(self, shape: S, body: F) -> impl Future<Output = R>
+    pub(crate) fn detached<R, S, F, Fut>(
+        self,
+        ticket: Ticket,
+        shape: S,
+        body: F,
+    ) -> impl Future<Output = R>
     where
         R: Send + 'static,
         S: Shape<R>,
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static,
     {
-        let waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), true);
+        let waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), ticket, true);
         self.detached_from(waiter, shape, body)
     }
 
@@ -73,9 +87,15 @@ impl Scene {
             loop {
                 let turn = waiter.turn().await;
                 match self.next(&mut waiter, turn, shape) {
-                    Next::Answer(answer) | Next::Stale(answer, None) => return answer,
-                    Next::Stale(answer, Some(outdated)) => {
-                        self.refresh_behind(shape, body, outdated);
+                    Next::Answer(answer, outcome) => {
+                        waiter.answered(outcome);
+                        return answer;
+                    }
+                    Next::Stale(answer, outdated) => {
+                        if let Some(outdated) = outdated {
+                            self.refresh_behind(shape, body, outdated);
+                        }
+                        waiter.answered(CallOutcome::Stale);
                         return answer;
                     }
                     Next::Seat(seat) => {
@@ -83,42 +103,53 @@ impl Scene {
                         return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
                     }
                     Next::Again => {}
-                    Next::Alone => return Box::pin(self.alone(body())).await,
+                    Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                    Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
                 }
             }
         }
     }
 
     /// The call, with a body that runs in the caller's own task.
-    pub(crate) async fn inline<R, S, F, Fut>(self, shape: S, body: F) -> R
+    pub(crate) async fn inline<R, S, F, Fut>(self, ticket: Ticket, shape: S, body: F) -> R
     where
         S: Shape<R>,
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
-        let mut waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), false);
+        let mut waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), ticket, false);
         loop {
             let turn = waiter.turn().await;
             match self.next(&mut waiter, turn, shape) {
-                Next::Answer(answer) | Next::Stale(answer, _) => return answer,
+                Next::Answer(answer, outcome) => {
+                    waiter.answered(outcome);
+                    return answer;
+                }
+                Next::Stale(answer, _) => {
+                    waiter.answered(CallOutcome::Stale);
+                    return answer;
+                }
                 Next::Seat(seat) => {
                     let context = Context::of_flight(&self.key);
                     let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
                     let value = context.run(flight).await;
-                    waiter.settled().await;
+                    waiter.settled().await.close(CallOutcome::Led);
                     return value;
                 }
                 Next::Again => {}
-                Next::Alone => return Box::pin(self.alone(body())).await,
+                Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
             }
         }
     }
 
     /// Runs the body for its caller and nobody else.
-    async fn alone<Fut: Future>(&self, body: Fut) -> Fut::Output {
-        self.core.counters.solo_runs.up();
-        self.core.counters.executions.up();
-        Context::of_flight(&self.key).run(Box::pin(body)).await
+    async fn alone<Fut: Future>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
+        let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
+        let value = Context::of_flight(&self.key).run(Box::pin(body)).await;
+        execution.end(Ending::Value, now());
+        waiter.answered(CallOutcome::Led);
+        value
     }
 
     /// Starts a refresh of the state marked `outdated`.
@@ -160,9 +191,12 @@ impl Scene {
         // A task of its own: the flight goes on when this caller goes away.
         let flight = tokio::spawn(context.run(async move { scene.run(seat, shape, body).await }));
         let ended = flight.await;
-        waiter.settled().await;
+        let ticket = waiter.settled().await;
         match ended {
-            Ok(value) => value,
+            Ok(value) => {
+                ticket.close(CallOutcome::Led);
+                value
+            }
             // The caller meets the panic as it would without the attribute.
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
@@ -179,8 +213,8 @@ impl Scene {
         S: Shape<R>,
         Fut: Future<Output = R>,
     {
-        self.core.counters.executions.up();
-        let started = now();
+        let execution = Execution::start(&self.core.observers, &self.key, seat.cause());
+        let started = execution.started();
         let value = body.await;
         let ended = now();
         seat.close();
@@ -189,9 +223,8 @@ impl Scene {
         // A value is there. That writing it down panics is no reason to lose it.
         let produced =
             catch_unwind(AssertUnwindSafe(encode)).unwrap_or_else(|_| Produced::unwritten());
-        if produced.status == Status::TooLarge {
-            self.core.counters.too_large.up();
-        }
+        execution.end(ending_of(produced.status), ended);
+        self.tell_of(&produced);
         seat.report(Report {
             produced,
             started,
@@ -200,30 +233,32 @@ impl Scene {
         value
     }
 
+    fn tell_of(&self, produced: &Produced) {
+        if produced.status == Status::TooLarge {
+            self.core.tell(&self.key, Incident::TooLarge);
+        } else {
+            let bytes = produced.payload.len();
+            let encoded = Event::Encoded { bytes };
+            self.core.observers.record(self.key.namespace(), &encoded);
+        }
+    }
+
     fn next<R, S: Shape<R>>(&self, waiter: &mut Waiter, turn: Turn, shape: S) -> Next<R> {
-        let counters = &self.core.counters;
         let (outcome, stale) = match turn {
-            Turn::Seat(seat) => {
-                counters.led.up();
-                return Next::Seat(seat);
-            }
+            Turn::Seat(seat) => return Next::Seat(seat),
             Turn::Error(error) => {
-                let timed_out = matches!(error, Error::WaitTimeout { .. });
+                let cause = cause_after(&error);
                 return match shape.failure(error) {
-                    Some(answer) => {
-                        if !timed_out {
-                            counters.failed.up();
-                        }
-                        Next::Answer(answer)
-                    }
-                    None if waiter.fall_back() => Next::Again,
+                    Some(answer) => Next::Answer(answer, CallOutcome::Failed),
+                    None if waiter.fall_back(cause) => Next::Again,
                     None => Next::Alone,
                 };
             }
             Turn::Alone => return Next::Alone,
+            Turn::Capped => return Next::Capped,
             Turn::Followed(outcome) => (outcome, None),
-            Turn::Fresh(outcome) => (outcome, Some(None)),
-            Turn::Stale { outcome, refresh } => (outcome, Some(refresh)),
+            Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),
+            Turn::Stale { outcome, refresh } => (outcome, Some(Stored::Stale(refresh))),
         };
         let namespace = self.key.namespace();
         match (
@@ -233,22 +268,39 @@ impl Scene {
             }),
             stale,
         ) {
-            (Some(answer), None) => {
-                counters.followed.up();
-                Next::Answer(answer)
-            }
-            (Some(answer), Some(None)) => {
-                counters.fresh.up();
-                Next::Answer(answer)
-            }
-            (Some(answer), Some(refresh)) => {
-                counters.stale.up();
-                Next::Stale(answer, refresh)
-            }
+            (Some(answer), None) => Next::Answer(answer, CallOutcome::Followed),
+            (Some(answer), Some(Stored::Fresh)) => Next::Answer(answer, CallOutcome::Fresh),
+            (Some(answer), Some(Stored::Stale(refresh))) => Next::Stale(answer, refresh),
             (None, _) if waiter.pass_over(&outcome) => Next::Again,
             (None, _) => Next::Alone,
         }
     }
+}
+
+const fn ending_of(status: Status) -> Ending {
+    match status {
+        Status::Failed => Ending::Error,
+        Status::Done | Status::TooLarge | Status::Invalidated => Ending::Value,
+    }
+}
+
+/// Why a body runs for a caller that cannot be given this error.
+const fn cause_after(error: &Error) -> Cause {
+    match error {
+        Error::WaitTimeout { .. } => Cause::TimedOut,
+        Error::Unavailable { .. } => Cause::FailOpen,
+        Error::Failed { .. } | Error::Abandoned { .. } | Error::MissingHeader { .. } => {
+            Cause::Abandoned
+        }
+    }
+}
+
+/// Runs the body as if the attribute were not there.
+async fn past_the_limits<Fut: Future>(body: Fut, waiter: Waiter) -> Fut::Output {
+    waiter.capped();
+    let value = Box::pin(body).await;
+    waiter.answered(CallOutcome::Bypassed);
+    value
 }
 
 /// Whether an outcome can be read as an `R`, and the value if so.

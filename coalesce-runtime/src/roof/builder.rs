@@ -9,11 +9,14 @@ use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::site::CallSite;
 use crate::backend::memory::MemoryCoordinator;
 use crate::backend::redis::{RedisCoordinator, RedisSettings};
+use crate::books::Books;
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
 use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
+use crate::ports::observer::{Observer, Observers};
+use crate::words::clock::now;
 use crate::words::error::{BuildError, Problem};
 use crate::words::policy::Policy;
 
@@ -37,6 +40,19 @@ pub struct CoalescerBuilder {
     deadline: Option<Duration>,
     settings: Settings,
     values: HashMap<String, String>,
+    observers: Guests,
+    #[cfg(feature = "metrics")]
+    shows_gauges: bool,
+}
+
+/// Observers that the application brings.
+#[derive(Default)]
+struct Guests(Vec<Arc<dyn Observer>>);
+
+impl fmt::Debug for Guests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} observers", self.0.len())
+    }
 }
 
 #[derive(Default)]
@@ -137,10 +153,60 @@ impl CoalescerBuilder {
         self
     }
 
+    /// How many keys may be in progress in this process at once; default 100,000. A call of one more is answered
+    /// by what is stored, and otherwise runs its body as if the attribute were not there; [`Counts::capped`] counts it.
+    ///
+    /// [`Counts::capped`]: crate::Counts::capped
+    pub fn max_in_flight(mut self, keys: usize) -> Self {
+        self.settings.limits.entries = keys;
+        self
+    }
+
+    /// How many callers of one key may wait in this process at once, the one that runs the body included; default
+    /// 100,000. One more goes its own way, as with [`max_in_flight`](Self::max_in_flight).
+    pub fn max_waiters(mut self, callers: usize) -> Self {
+        self.settings.limits.members = callers;
+        self
+    }
+
     /// A value for `${name}` in options, used where the environment has none.
     pub fn value(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.values.insert(name.into(), value.into());
         self
+    }
+
+    /// Another observer that is told what happens, beside the books behind
+    /// [`snapshot`](Coalescer::snapshot).
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.0.push(observer);
+        self
+    }
+
+    /// Tells the `metrics` facade what happens, under the names that
+    /// [docs/metrics.md](https://github.com/coalesce-rs/coalesce/blob/main/docs/metrics.md) lists.
+    ///
+    /// Install the recorder of your exporter first: what is counted before goes nowhere. An event costs a
+    /// look-up and an addition, and no round trip.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use coalesce_runtime::Coalescer;
+    ///
+    /// let exporter = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    /// let scrape = exporter.handle();
+    /// metrics::set_global_recorder(exporter)?;
+    ///
+    /// let coalescer = Coalescer::builder().in_process().metrics().build().await?;
+    /// coalescer.call("shop::total").key("acme").run(|| async { 42 }).await;
+    /// let led = r#"coalesce_calls_total{namespace="shop::total",outcome="led"} 1"#;
+    /// assert!(scrape.render().contains(led));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self) -> Self {
+        self.shows_gauges = true;
+        self.observer(Arc::new(crate::metrics::Recorded::new()))
     }
 
     /// Checks the configuration, every call site of the program included, and connects.
@@ -159,11 +225,19 @@ impl CoalescerBuilder {
             Some(coordinator) if problems.is_empty() => coordinator,
             _ => return Err(BuildError::of(problems)),
         };
-        let core = Arc::new(Core::new(coordinator, self.settings));
+        let books = Arc::<Books>::default();
+        let observers = Observers::new(Arc::clone(&books) as Arc<dyn Observer>, self.observers.0);
+        let core = Arc::new(Core::new(coordinator, self.settings, Arc::new(observers)));
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
+        #[cfg(feature = "metrics")]
+        if self.shows_gauges {
+            tokio::spawn(super::gauges::show(Arc::downgrade(&core)));
+        }
         Ok(Coalescer(Arc::new(Inner {
             core,
+            books,
+            built: now(),
             policies,
             disabled,
         })))
@@ -176,35 +250,57 @@ impl CoalescerBuilder {
             delivery,
             refresh_pause,
             max_refreshes,
+            limits,
         } = self.settings;
         let millisecond = Duration::from_millis(1);
-        let too_short = [
-            ("lease", lease, 10 * millisecond),
-            ("polls", poll.first, millisecond),
-            ("delivery_window", delivery, millisecond),
-            ("refresh_pause", refresh_pause, millisecond),
-            (
-                "operation_deadline",
-                self.deadline.unwrap_or(millisecond),
-                millisecond,
-            ),
-        ];
-        let mut problems: Vec<_> = too_short
-            .into_iter()
-            .filter(|(_, value, least)| value < least)
-            .map(|(option, value, least)| problem(option, format!("{value:?} is below {least:?}")))
-            .collect();
+        let (minute, hour) = (Duration::from_mins(1), Duration::from_hours(1));
+        let deadline = self.deadline.unwrap_or(millisecond);
+        let mut problems: Vec<_> = [
+            ("lease", lease, 10 * millisecond, hour),
+            ("polls", poll.first, millisecond, hour),
+            ("polls", poll.widest, millisecond, hour),
+            ("delivery_window", delivery, millisecond, 24 * hour),
+            ("refresh_pause", refresh_pause, millisecond, 24 * hour),
+            ("operation_deadline", deadline, millisecond, minute),
+        ]
+        .into_iter()
+        .filter_map(|(option, value, least, most)| {
+            let wrong = if value < least {
+                format!("{value:?} is below {least:?}")
+            } else if value > most {
+                format!("{value:?} is above {most:?}")
+            } else {
+                return None;
+            };
+            Some(problem(option, wrong))
+        })
+        .collect();
         if poll.widest < poll.first {
             problems.push(problem(
                 "polls",
                 "the widest pause is below the first".to_owned(),
             ));
         }
-        if max_refreshes == 0 {
-            problems.push(problem(
+        for (option, count, of_nothing) in [
+            (
                 "max_refreshes",
-                "0 would never refresh anything".to_owned(),
-            ));
+                max_refreshes,
+                "0 would never refresh anything",
+            ),
+            (
+                "max_in_flight",
+                limits.entries,
+                "0 would never coalesce anything",
+            ),
+            (
+                "max_waiters",
+                limits.members,
+                "0 would never coalesce anything",
+            ),
+        ] {
+            if count == 0 {
+                problems.push(problem(option, of_nothing.to_owned()));
+            }
         }
         problems
     }

@@ -10,7 +10,9 @@ use super::entry::Entry;
 use super::shape::Shape;
 use super::site::CallSite;
 use crate::flight::context::is_inside;
+use crate::ports::event::{BypassReason, CallOutcome};
 use crate::ports::headers::Headers;
+use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
 use crate::words::key::{Key, KeyBuilder, Piece};
 use crate::words::key_part::KeyPart;
@@ -30,16 +32,19 @@ pub struct Call {
 #[derive(Debug)]
 pub(crate) enum Route {
     Coalesce,
-    Bypass,
+    Bypass(BypassReason),
 }
 
-/// What becomes of a call.
-#[derive(Debug)]
-enum Prepared {
-    Coalesce(Scene),
-    Bypass,
-    Refuse(Error),
+/// What becomes of a call that returns an `R`.
+enum Prepared<R> {
+    Coalesce(Scene, Ticket),
+    Bypass(Passage),
+    Refused(R),
 }
+
+/// The way past the coordinator.
+#[derive(Debug)]
+pub(crate) struct Passage(Option<Ticket>);
 
 /// Where a call would be coalesced.
 #[derive(Debug)]
@@ -47,7 +52,7 @@ pub(crate) enum Located {
     Here(Coalescer, Scene),
     /// The process has no coalescer: its configuration is wrong.
     Nowhere,
-    MissingHeader(Coalescer, Arc<Policy>, Error),
+    MissingHeader(Coalescer, Arc<Policy>, Arc<str>, Error),
 }
 
 impl Call {
@@ -90,13 +95,14 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static, // a task of its own; with `inline` the caller's
     {
-        match self.prepare().await {
-            Prepared::Coalesce(scene) => scene.detached(shape, body).await,
-            Prepared::Bypass => Box::pin(body()).await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => Box::pin(body()).await,
-            },
+        match self.prepare(shape).await {
+            Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
+            Prepared::Bypass(passage) => {
+                let answer = Box::pin(body()).await;
+                passage.close();
+                answer
+            }
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -107,13 +113,14 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
-        match self.prepare().await {
-            Prepared::Coalesce(scene) => scene.inline(shape, body).await,
-            Prepared::Bypass => Box::pin(body()).await,
-            Prepared::Refuse(error) => match shape.failure(error) {
-                Some(refusal) => refusal,
-                None => Box::pin(body()).await,
-            },
+        match self.prepare(shape).await {
+            Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
+            Prepared::Bypass(passage) => {
+                let answer = Box::pin(body()).await;
+                passage.close();
+                answer
+            }
+            Prepared::Refused(refusal) => refusal,
         }
     }
 
@@ -128,25 +135,26 @@ impl Call {
         Entry::new(self, shape, body)
     }
 
-    async fn prepare(self) -> Prepared {
+    async fn prepare<R, S: Shape<R>>(self, shape: S) -> Prepared<R> {
         // Found first, so that what waits for it holds the call only once.
         let coalescer = self.coalescer().await;
         match self.locate_on(coalescer) {
-            Located::Nowhere => Prepared::Bypass,
-            Located::MissingHeader(coalescer, policy, error) => {
-                let counters = &coalescer.0.core.counters;
+            Located::Nowhere => Prepared::Bypass(Passage(None)),
+            Located::MissingHeader(coalescer, policy, namespace, error) => {
+                let ticket = Ticket::without_key(&coalescer.0.core.observers, &namespace);
                 if policy.missing_header == MissingHeader::Bypass {
-                    counters.bypassed.up();
-                    Prepared::Bypass
+                    Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader))
                 } else {
-                    counters.failed.up();
-                    Prepared::Refuse(error)
+                    refuse(shape, error, ticket)
                 }
             }
-            Located::Here(coalescer, scene) => match route(&coalescer, &scene.policy, &scene.key) {
-                Route::Bypass => Prepared::Bypass,
-                Route::Coalesce => Prepared::Coalesce(scene),
-            },
+            Located::Here(coalescer, scene) => {
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                match route(&coalescer, &scene.policy, &scene.key) {
+                    Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
+                    Route::Coalesce => Prepared::Coalesce(scene, ticket),
+                }
+            }
         }
     }
 
@@ -183,8 +191,11 @@ impl Call {
                 Located::Here(coalescer, Scene { core, policy, key })
             }
             Err(header) => {
-                let error = Error::MissingHeader { namespace, header };
-                Located::MissingHeader(coalescer, policy, error)
+                let error = Error::MissingHeader {
+                    namespace: Arc::clone(&namespace),
+                    header,
+                };
+                Located::MissingHeader(coalescer, policy, namespace, error)
             }
         }
     }
@@ -193,16 +204,44 @@ impl Call {
 /// Whether a call of `key` is coalesced, or runs as if the attribute were not there.
 pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
     let core = &coalescer.0.core;
-    if coalescer.0.disabled
-        || !policy.enabled
-        || core.is_stopping()
-        || is_inside(key)
-        || core.switchboard.is_off(key.namespace())
-    {
-        core.counters.bypassed.up();
-        Route::Bypass
+    let reason = if coalescer.0.disabled {
+        BypassReason::Disabled
+    } else if !policy.enabled {
+        BypassReason::NotEnabled
+    } else if core.is_stopping() {
+        BypassReason::ShuttingDown
+    } else if is_inside(key) {
+        BypassReason::Reentrant
+    } else if core.switchboard.is_off(key.namespace()) {
+        BypassReason::SwitchedOff
     } else {
-        Route::Coalesce
+        return Route::Coalesce;
+    };
+    Route::Bypass(reason)
+}
+
+/// The error as an outcome; who cannot say an error runs the body.
+fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Prepared<R> {
+    match shape.failure(error) {
+        Some(refusal) => {
+            ticket.close(CallOutcome::Failed);
+            Prepared::Refused(refusal)
+        }
+        None => Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader)),
+    }
+}
+
+impl Passage {
+    pub(crate) fn new(ticket: Ticket, reason: BypassReason) -> Self {
+        ticket.bypassed(reason);
+        Self(Some(ticket))
+    }
+
+    /// The body has answered the call. Not an `async fn` around it, which would hold it twice.
+    pub(crate) fn close(self) {
+        if let Some(ticket) = self.0 {
+            ticket.close(CallOutcome::Bypassed);
+        }
     }
 }
 

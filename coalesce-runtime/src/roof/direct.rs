@@ -8,11 +8,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::body::Scene;
-use super::call::{Route, route};
+use super::call::{Passage, Route, route};
 use super::coalescer::Coalescer;
 use super::form::{ErrorMessage, Plain};
 use super::shape::{Bare, Fallible, Shape};
 use crate::format::codec::MessagePack;
+use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
 use crate::words::key::KeyBuilder;
 use crate::words::key_part::KeyPart;
@@ -86,15 +87,21 @@ impl DirectCall {
         Fut: Future<Output = R> + Send + 'static,
     {
         let key = self.key.finish(self.namespace, self.policy.version);
+        let ticket = Ticket::of_call(&self.coalescer.0.core.observers, &key);
         match route(&self.coalescer, &self.policy, &key) {
-            Route::Bypass => body().await,
+            Route::Bypass(reason) => {
+                let passage = Passage::new(ticket, reason);
+                let answer = body().await;
+                passage.close();
+                answer
+            }
             Route::Coalesce => {
                 let scene = Scene {
                     core: Arc::clone(&self.coalescer.0.core),
                     policy: self.policy,
                     key,
                 };
-                scene.detached(shape, body).await
+                scene.detached(ticket, shape, body).await
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::body::{Scene, read_as};
-use super::call::{Call, Located, Route, route};
+use super::call::{Call, Located, Passage, Route, route};
 use super::shape::Shape;
 use crate::engine::ask::ReplaceAsk;
 use crate::engine::reading::{Reading, life_of, read};
@@ -16,6 +16,8 @@ use crate::flight::leader::Produced;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::Waiter;
 use crate::format::envelope::{Envelope, Status};
+use crate::ports::event::Incident;
+use crate::ports::ticket::Ticket;
 use crate::words::clock::now;
 use crate::words::error::Error;
 use crate::words::fault::Fault;
@@ -56,7 +58,7 @@ impl<R, S: Shape<R>> Form<R> for Shaped<S> {
 /// What an entry can do once, with the body it was made of.
 trait Work<'a, R> {
     fn call(self: Box<Self>, call: Call) -> Pending<'a, R>;
-    fn flight(self: Box<Self>, scene: Scene) -> Pending<'a, R>;
+    fn flight(self: Box<Self>, scene: Scene, ticket: Ticket) -> Pending<'a, R>;
     fn bypass(self: Box<Self>) -> Pending<'a, R>;
 }
 
@@ -76,8 +78,8 @@ where
         Box::pin(call.run(self.shape, self.body))
     }
 
-    fn flight(self: Box<Self>, scene: Scene) -> Pending<'a, R> {
-        let mut waiter = Waiter::new(&scene.core, &scene.policy, scene.key.clone(), false);
+    fn flight(self: Box<Self>, scene: Scene, ticket: Ticket) -> Pending<'a, R> {
+        let mut waiter = Waiter::new(&scene.core, &scene.policy, scene.key.clone(), ticket, false);
         waiter.wants_a_flight();
         Box::pin(scene.detached_from(waiter, self.shape, self.body))
     }
@@ -117,10 +119,16 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     pub async fn refresh(self) -> R {
         match self.call.clone().locate().await {
             Located::Here(coalescer, scene) => {
-                if let Route::Bypass = route(&coalescer, &scene.policy, &scene.key) {
-                    return self.work.bypass().await;
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                match route(&coalescer, &scene.policy, &scene.key) {
+                    Route::Coalesce => self.work.flight(scene, ticket).await,
+                    Route::Bypass(reason) => {
+                        let passage = Passage::new(ticket, reason);
+                        let answer = self.work.bypass().await;
+                        passage.close();
+                        answer
+                    }
                 }
-                self.work.flight(scene).await
             }
             Located::Nowhere | Located::MissingHeader(..) => self.work.call(self.call).await,
         }
@@ -145,7 +153,11 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
             };
             let state = scene.core.coordinator.read(&scene.key).await;
             let state = state.map_err(|fault| unavailable(&scene, fault))?;
-            let envelope = state.and_then(|bytes| Envelope::decode(&scene.key, &bytes).ok());
+            let envelope = state.and_then(|bytes| {
+                let unread = |_| scene.core.tell(&scene.key, Incident::Undecodable);
+                let envelope = Envelope::decode(&scene.key, &bytes);
+                envelope.map_err(unread).ok()
+            });
             let server_now = scene.core.coordinator.clock().server_at(now());
             let served = |envelope: &Envelope| {
                 matches!(
@@ -230,7 +242,7 @@ async fn scene_of(call: Call) -> Result<Option<Scene>, Error> {
     match call.locate().await {
         Located::Here(_, scene) => Ok(Some(scene)),
         Located::Nowhere => Ok(None),
-        Located::MissingHeader(_, _, error) => Err(error),
+        Located::MissingHeader(.., error) => Err(error),
     }
 }
 
@@ -241,7 +253,6 @@ impl<R> fmt::Debug for Entry<'_, R> {
 }
 
 fn unavailable(scene: &Scene, fault: Fault) -> Error {
-    scene.core.counters.faults.up();
     Error::Unavailable {
         namespace: Arc::clone(scene.key.namespace()),
         fault,

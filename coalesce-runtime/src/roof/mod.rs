@@ -8,6 +8,9 @@ pub(crate) mod default;
 pub(crate) mod direct;
 pub(crate) mod entry;
 pub(crate) mod form;
+#[cfg(feature = "metrics")]
+mod gauges;
+pub(crate) mod health;
 pub(crate) mod probe;
 pub(crate) mod shape;
 pub(crate) mod site;

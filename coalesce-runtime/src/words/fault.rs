@@ -24,6 +24,16 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Every one of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Timeout,
+        Self::Disconnected,
+        Self::Refused,
+        Self::Garbled,
+        Self::ForeignType,
+        Self::Paused,
+    ];
+
     /// A stable name for metrics and logs.
     pub const fn label(self) -> &'static str {
         match self {
@@ -34,6 +44,11 @@ impl Fault {
             Self::ForeignType => "foreign_type",
             Self::Paused => "paused",
         }
+    }
+
+    /// Whether the server did reply, though not with what was asked for.
+    pub(crate) const fn is_a_reply(self) -> bool {
+        matches!(self, Self::Refused | Self::Garbled | Self::ForeignType)
     }
 
     /// Whether the command may have been executed: its answer was lost, which says nothing about it.

@@ -53,6 +53,12 @@ impl Key {
         &self.0.namespace
     }
 
+    /// A number that is the same for equal keys, in every process.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let (head, _) = self.0.digest.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        u64::from_le_bytes(*head)
+    }
+
     /// The digest of the whole, unshortened text: what an envelope carries to prove whose it is.
     pub fn digest(&self) -> &[u8; Self::DIGEST_LEN] {
         &self.0.digest

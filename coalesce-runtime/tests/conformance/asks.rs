@@ -5,7 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use coalesce_runtime::Key;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Envelope, FinishAsk, RenewAsk, ReplaceAsk, Seen, Status, Token,
+    BeginAnswer, BeginAsk, Envelope, FinishAsk, RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
+    Token,
 };
 
 use crate::world::Side;
@@ -15,6 +16,9 @@ pub(crate) const SHORT: Duration = Duration::from_millis(250);
 
 /// A lease or a life that no case outlives.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
+
+/// A moment that no case lives to see.
+pub(crate) const ANY_TIME: ServerTime = ServerTime::from_micros(u64::MAX);
 
 pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -45,6 +49,7 @@ pub(crate) fn renew(key: &Key, token: Token) -> RenewAsk {
         token,
         seen: Seen::NOTHING,
         lease: LONG,
+        retake_until: ANY_TIME,
     }
 }
 
@@ -68,7 +73,8 @@ pub(crate) fn finish(envelope: Envelope) -> FinishAsk {
         ended_ago: Duration::ZERO,
         life: LONG,
         seen: Seen::NOTHING,
-        may_retake: false,
+        retake_until: ServerTime::default(),
+        began: None,
         spare_value: None,
     }
 }

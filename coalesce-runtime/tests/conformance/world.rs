@@ -84,7 +84,8 @@ impl Side {
     }
 
     pub(crate) async fn renew_all(&self, asks: &[RenewAsk]) -> Vec<RenewAnswer> {
-        self.0.renew(asks).await.unwrap()
+        let answers = self.0.renew(asks).await.unwrap();
+        answers.into_iter().map(Result::unwrap).collect()
     }
 
     pub(crate) async fn finish(&self, key: &Key, ask: FinishAsk) -> FinishAnswer {

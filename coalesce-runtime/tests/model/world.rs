@@ -155,6 +155,7 @@ impl World {
             token: leading.token,
             seen: leading.seen,
             lease: ticks(setup.lease),
+            retake_until: retake_until(setup, &leading),
         };
         let told = if self.is_lost(question) {
             None
@@ -340,6 +341,16 @@ fn begin_ask(setup: &Setup, token: Token, phase: &Phase) -> BeginAsk {
     }
 }
 
+/// Whatever is said here is done at once: nothing in this world is late.
+fn retake_until(setup: &Setup, leading: &Leading) -> ServerTime {
+    let micros = if leading.may_retake(setup) {
+        u64::MAX
+    } else {
+        0
+    };
+    ServerTime::from_micros(micros)
+}
+
 fn finish_ask(setup: &Setup, leading: &Leading) -> FinishAsk {
     let token = leading.token;
     let envelope = Envelope::new(Status::Done, 1, token, Duration::ZERO, Bytes::new());
@@ -351,7 +362,8 @@ fn finish_ask(setup: &Setup, leading: &Leading) -> FinishAsk {
         ended_ago: Duration::ZERO,
         life: ticks(setup.life),
         seen: leading.seen,
-        may_retake: leading.may_retake(setup),
+        retake_until: retake_until(setup, leading),
+        began: None,
         spare_value: None,
     }
 }

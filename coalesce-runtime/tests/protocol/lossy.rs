@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAnswer, RenewAsk,
+    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
     ReplaceAsk, Reply, ServerClock, Status, Token,
 };
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator, OnRedisError};
@@ -18,6 +19,8 @@ use crate::fleet::{Failure, Ledger, MS, in_flight_only, retaining};
 struct Lossy {
     inner: MemoryCoordinator,
     begins: AtomicUsize,
+    /// How many of the next answers to BEGIN are late.
+    late: AtomicUsize,
 }
 
 impl Lossy {
@@ -28,6 +31,10 @@ impl Lossy {
 
     fn lose_next(&self) {
         self.begins.store(1, Ordering::SeqCst);
+    }
+
+    fn delay_next(&self) {
+        self.late.store(1, Ordering::SeqCst);
     }
 }
 
@@ -53,6 +60,9 @@ impl Coordinator for Lossy {
             let answer = self.inner.begin(key, ask).await;
             let left = self.begins.load(Ordering::SeqCst);
             if left == 0 {
+                if self.late.swap(0, Ordering::SeqCst) > 0 {
+                    tokio::time::sleep(200 * MS).await;
+                }
                 return answer;
             }
             self.begins.store(left - 1, Ordering::SeqCst);
@@ -61,7 +71,7 @@ impl Coordinator for Lossy {
         })
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         self.inner.renew(asks)
     }
 
@@ -211,6 +221,65 @@ async fn the_lock_of_a_failed_refresh_is_not_renewed_while_it_is_freed() {
     let begun = Instant::now();
     assert_eq!(call(&two).await, Ok(3));
     assert_eq!(begun.elapsed(), 951 * MS, "a look and a run");
+}
+
+/// The grace is over while BEGIN is on its way, or its answer is lost: what it won is freed all the same.
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_leaves_no_lock_behind_that_was_being_won() {
+    for lost in [true, false] {
+        let lossy = Arc::new(Lossy::default());
+        let [one, two] = lossy.pods().await;
+        let call = |pod: &Coalescer| {
+            let call = pod.call("n").key(1);
+            tokio::spawn(call.run(|| async { tokio::time::sleep(60_000 * MS).await }))
+        };
+        if lost {
+            lossy.lose_next();
+        } else {
+            lossy.delay_next();
+        }
+        let slow = call(&one);
+        tokio::time::sleep(10 * MS).await;
+        one.shutdown(10 * MS).await;
+        let begun = Instant::now();
+        let next = two.call("n").key(1);
+        next.run(|| async {}).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO, "lost: {lost}");
+        slow.abort();
+    }
+}
+
+/// A follower that would have taken over, and goes away before it hears that it has.
+#[tokio::test(start_paused = true)]
+async fn who_leaves_frees_a_lock_that_was_granted_in_vain() {
+    let (lossy, ledger) = (Arc::new(Lossy::default()), Ledger::default());
+    let [one, two] = lossy.pods().await;
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        tokio::spawn(call.run(move || async move { ledger.run(MS).await }))
+    };
+    let dead = BeginAsk {
+        token: Token::random(),
+        lease: 100 * MS,
+        seen: None,
+        following: None,
+    };
+    lossy
+        .inner
+        .begin(&Key::new("n", &[&1]), &dead)
+        .await
+        .unwrap();
+    let follower = call(&one);
+    tokio::time::sleep(60 * MS).await;
+    lossy.lose_next();
+    // Behind the end of the lease, while the answer to the poll is on its way.
+    tokio::time::sleep(200 * MS).await;
+    follower.abort();
+    tokio::time::sleep(200 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(call(&two).await.unwrap(), 1);
+    assert_eq!(begun.elapsed(), MS, "no lock is left");
+    assert_eq!(one.in_flight(), 0);
 }
 
 /// A future that was polled and is kept: one branch of a `select!` while another one's body runs, or a

@@ -6,8 +6,10 @@ mod fleet;
 
 mod giving_up;
 mod invalidation;
+mod limits;
 mod lossy;
 mod outcomes;
+mod parked;
 mod retaking;
 mod retention;
 mod sharing;

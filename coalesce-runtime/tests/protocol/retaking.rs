@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAnswer, RenewAsk,
+    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
     ReplaceAsk, Reply, ServerClock, Token,
 };
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator};
@@ -47,7 +47,7 @@ impl Coordinator for Way {
         self.pass(self.inner.begin(key, ask))
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         self.pass(self.inner.renew(asks))
     }
 

@@ -9,11 +9,13 @@
 )]
 
 mod cluster;
+mod health;
 mod listening;
 mod lost;
 mod oracle;
 mod proxy;
 mod reading;
+mod refusals;
 mod scripts;
 mod server;
 mod starting;

@@ -113,12 +113,18 @@ impl Twins<'_> {
         }
     }
 
+    /// Behind everything, or before.
+    fn some_time(&mut self) -> ServerTime {
+        ServerTime::from_micros(if self.random.bool() { u64::MAX } else { 0 })
+    }
+
     async fn renew(&mut self) {
         let ask = RenewAsk {
             key: key(1),
             token: self.token(),
             seen: self.seen(),
             lease: LIFE,
+            retake_until: self.some_time(),
         };
         let answers = self
             .coordinator
@@ -126,8 +132,8 @@ impl Twins<'_> {
             .await
             .unwrap();
         match (&answers[..], self.cell.renew(self.now, &ask)) {
-            ([RenewAnswer::Fenced { .. }], RenewAnswer::Fenced { .. }) => {}
-            (answers, expected) => assert_eq!(answers, [expected], "{ask:?}"),
+            ([Ok(RenewAnswer::Fenced { .. })], RenewAnswer::Fenced { .. }) => {}
+            (answers, expected) => assert_eq!(answers, [Ok(expected)], "{ask:?}"),
         }
     }
 
@@ -138,7 +144,8 @@ impl Twins<'_> {
             ended_ago: Duration::from_micros(self.random.u64(..5)),
             life: LIFE,
             seen: self.seen(),
-            may_retake: self.random.bool(),
+            retake_until: self.some_time(),
+            began: self.random.bool().then(|| self.some_time()),
             spare_value: self.random.bool().then_some(SECOND),
         };
         let answer = self.coordinator.finish(&key(1), &ask).await.unwrap();

@@ -1,8 +1,8 @@
 //! Reading: one GET, and what it makes of bytes that are not this key's.
 
 use bytes::Bytes;
-use coalesce_runtime::Fault;
 use coalesce_runtime::coordination::{Coordinator as _, Envelope, Status};
+use coalesce_runtime::{BreakerState, Fault};
 
 use crate::server::{Server, envelope, key, lock, state, token};
 
@@ -47,7 +47,7 @@ async fn a_state_of_a_foreign_type_is_said_to_be_foreign_by_every_question() {
     server.ask(&["LPUSH", &lock(1), "x"]);
     let abandoned = coordinator.abandon(&key, token).await;
     assert_eq!(abandoned, Err(Fault::ForeignType));
-    assert!(!coordinator.health().paused);
+    assert_eq!(coordinator.health().breaker, BreakerState::Closed);
 }
 
 /// Somebody copied the entry of one key to another. It is a miss that the next flight overwrites, and

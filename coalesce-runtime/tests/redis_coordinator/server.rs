@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Envelope, FinishAsk, Seen, Status, Token,
+    BeginAnswer, BeginAsk, Envelope, FinishAsk, Seen, ServerTime, Status, Token,
 };
 use coalesce_runtime::{Key, RedisCoordinator, RedisSettings};
 
@@ -136,9 +136,12 @@ impl Drop for Server {
     }
 }
 
+/// A port that nobody has, below those that the system gives to whoever asks for any: a server that comes back finds
+/// it as free as it was, and not taken by a connection, its own client's attempt to reach it included.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    let tries = std::iter::repeat_with(|| fastrand::u16(10_000..32_000));
+    let mut free = tries.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.next().unwrap()
 }
 
 /// A connection that speaks the old protocol, for questions that are not under test.
@@ -244,7 +247,8 @@ pub(crate) fn finish(envelope: Envelope) -> FinishAsk {
         ended_ago: Duration::ZERO,
         life: 60 * SECOND,
         seen: Seen::NOTHING,
-        may_retake: false,
+        retake_until: ServerTime::default(),
+        began: None,
         spare_value: None,
     }
 }

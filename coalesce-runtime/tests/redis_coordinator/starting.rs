@@ -1,7 +1,7 @@
 //! Starting and ending: URLs, passwords, databases, prefixes, and connections that are gone in the end.
 
 use coalesce_runtime::coordination::Coordinator as _;
-use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings, UrlProblem};
+use coalesce_runtime::{BreakerState, Fault, RedisCoordinator, RedisSettings, UrlProblem};
 
 use crate::server::{LEAD, SECOND, Server, begin, eventually, key, soon, token};
 
@@ -15,7 +15,8 @@ async fn there_are_three_connections_and_none_after_closing() {
     let server = Server::start();
     let coordinator = server.coordinator().await;
     let health = coordinator.health();
-    assert!(health.connected && health.subscribed && !health.paused);
+    assert!(health.connected && health.subscribed);
+    assert_eq!(health.breaker, BreakerState::Closed);
     assert_eq!(connections(&server), 3);
     let _listener = coordinator.listen(&key(1)).await.unwrap();
     coordinator.close().await.unwrap();
@@ -66,7 +67,7 @@ async fn user_password_and_database_are_used() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_least_rights_are_enough() {
     let server = Server::start();
-    let commands = "+get +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha \
+    let commands = "+get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha \
                     +publish +subscribe +unsubscribe +ping +hello +auth +client|id +info +time";
     let mut rule = vec![
         "ACL",
@@ -98,7 +99,8 @@ async fn a_wrong_password_is_a_degraded_start_that_is_healed_by_the_right_one() 
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
-    assert_eq!(coordinator.health().last_fault, Some(Fault::Refused));
+    let last = coordinator.health().last_fault;
+    assert_eq!(last.map(|last| last.fault), Some(Fault::Refused));
     assert!(coordinator.read(&key(1)).await.is_err());
     server.ask(&["ACL", "SETUSER", "app", ">new"]);
     soon("it is let in", async || {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coalesce_runtime::coordination::{Coordinator as _, Status};
-use coalesce_runtime::{Fault, RedisCoordinator};
+use coalesce_runtime::{BreakerState, Fault, RedisCoordinator};
 
 use crate::server::{
     LEAD, MS, SECOND, Server, begin, envelope, finish, free_port, key, soon, token,
@@ -37,7 +37,7 @@ async fn a_frozen_server_costs_a_deadline_then_nothing_and_is_back_at_once() {
     }
     assert_eq!(faults[0], Fault::Timeout);
     assert_eq!(faults.last(), Some(&Fault::Paused));
-    assert!(coordinator.health().paused);
+    assert_eq!(coordinator.health().breaker, BreakerState::Open);
     let asked = Instant::now();
     for number in 0..1_000 {
         assert!(

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
     BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, Message, RenewAnswer,
-    RenewAsk, ReplaceAsk, Reply, ServerClock, Token,
+    RenewAsk, Renewals, ReplaceAsk, Reply, ServerClock, Token,
 };
 use coalesce_runtime::{Fault, Key};
 
@@ -100,13 +100,14 @@ impl Coordinator for SimCoordinator {
         })
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         let mut ordered: Vec<_> = asks.iter().cloned().enumerate().collect();
         ordered.sort_by_key(|(_, ask)| self.order(ask.token));
         self.ask(None, "renew", move |hub, _| {
-            let mut answers = vec![RenewAnswer::Lost; ordered.len()];
+            let mut answers = vec![Ok(RenewAnswer::Lost); ordered.len()];
             for (place, ask) in &ordered {
-                answers[*place] = hub.server().renew(hub.at(), hub.key_number(&ask.key), ask);
+                let answer = hub.server().renew(hub.at(), hub.key_number(&ask.key), ask);
+                answers[*place] = Ok(answer);
             }
             answers
         })

@@ -235,7 +235,7 @@ impl Scenario {
             let pod = dice.happens(0.5).then(|| dice.number(0, self.pods - 1));
             let from = dice.span(0, SPAN);
             let frozen = dice.happens(0.3);
-            let to = from + dice.span(50, if frozen { 2_000 } else { 4_000 });
+            let to = from + dice.span(50, 4_000);
             self.weather.outages.push(Outage {
                 pod,
                 from,

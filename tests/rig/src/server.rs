@@ -1,25 +1,30 @@
 //! A private Redis server on a free loopback port.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::folder::folder;
+use crate::process::{Process, free_port, words};
 use crate::resp::{Connection, Value};
-
-/// What to do when there is no server to start.
-const HOW_TO_INSTALL: &str = "neither redis-server nor valkey-server is on the PATH: install one \
-    (`apt-get install redis-server`, `dnf install valkey`, `brew install redis`), or run `bash tests/run.sh`, which does";
 
 /// A running server. Dropping it kills the process and removes its folder.
 #[derive(Debug)]
 pub struct RedisServer {
-    child: Child,
+    process: Process,
     port: u16,
     folder: TempDir,
-    options: Vec<String>,
+    /// What it is told at every start.
+    line: Line,
+}
+
+#[derive(Clone, Debug)]
+enum Line {
+    /// Further options of a server that holds data.
+    Server(Vec<String>),
+    /// The configuration of a sentinel, which needs a file that it can write to. Its first lines are added.
+    Sentinel(String),
 }
 
 impl RedisServer {
@@ -30,19 +35,46 @@ impl RedisServer {
 
     /// Starts a server with further options, such as `["--maxmemory", "3mb"]`.
     pub fn start_with(options: &[&str]) -> Self {
-        let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+        Self::launch(|| Line::Server(options.iter().map(|&option| option.to_owned()).collect()))
+    }
+
+    /// Starts a node of a cluster, which knows nobody yet.
+    pub(crate) fn start_node() -> Self {
+        Self::launch(|| {
+            // The default would be its port and 10,000.
+            let bus = free_port().to_string();
+            let cluster = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+            let times = ["--cluster-node-timeout", "2000"];
+            let sync = ["--repl-diskless-sync-delay", "0"];
+            let options = [&cluster[..], &times, &sync].concat();
+            Line::Server(options.into_iter().map(str::to_owned).collect())
+        })
+    }
+
+    /// Starts a sentinel with this configuration.
+    pub(crate) fn start_sentinel(configuration: &str) -> Self {
+        Self::launch(|| Line::Sentinel(configuration.to_owned()))
+    }
+
+    fn launch(line: impl Fn() -> Line) -> Self {
         // The port that was free a moment ago may be taken by the time the server binds it.
         for _ in 0..5 {
-            let port = free_port();
-            let folder = tempfile::tempdir().expect("a folder for the server");
-            let child = spawn(port, &folder, &options);
+            let (port, folder, line) = (free_port(), folder(), line());
+            if let Line::Sentinel(configuration) = &line {
+                let head = format!(
+                    "port {port}\nbind 127.0.0.1\ndir {}\n",
+                    folder.path().display()
+                );
+                std::fs::write(folder.path().join("sentinel.conf"), head + configuration)
+                    .expect("a configuration");
+            }
             let mut server = Self {
-                child,
+                process: line.spawn(port, &folder),
                 port,
                 folder,
-                options: options.clone(),
+                line,
             };
-            if server.is_up() {
+            if server.comes_up() {
                 return server;
             }
         }
@@ -115,33 +147,43 @@ impl RedisServer {
         self.command(&["PUBSUB", "CHANNELS"]).list().len()
     }
 
+    /// A number that a section of INFO holds, if it does.
+    pub fn info(&self, section: &str, field: &str) -> Option<String> {
+        let report = self.command(&["INFO", section]).text();
+        let value = |line: &str| Some(line.strip_prefix(field)?.strip_prefix(':')?.to_owned());
+        report.lines().find_map(value)
+    }
+
     /// Stops the process where it stands; `go_on` lets it run again.
     pub fn freeze(&self) {
-        signal(self.child.id(), "STOP");
+        self.process.freeze();
     }
 
     /// Lets a frozen process go on.
     pub fn go_on(&self) {
-        signal(self.child.id(), "CONT");
+        self.process.go_on();
     }
 
     /// Kills the process. Nothing is left of its data.
     pub fn kill(&mut self) {
-        self.go_on();
-        self.child.kill().expect("a process to kill");
-        self.child.wait().expect("its end");
+        self.process.kill();
     }
 
     /// Starts a killed server again on the same port, empty.
     pub fn restart(&mut self) {
-        self.child = spawn(self.port, &self.folder, &self.options);
-        assert!(self.is_up(), "the private server did not come up again");
+        self.process = self.line.spawn(self.port, &self.folder);
+        assert!(self.comes_up(), "the private server did not come up again");
+    }
+
+    /// Whether it has been neither killed nor frozen.
+    pub fn is_running(&self) -> bool {
+        self.process.is_running()
     }
 
     /// Whether it answers, within ten seconds and unless it has ended.
-    fn is_up(&mut self) -> bool {
+    fn comes_up(&mut self) -> bool {
         let end = Instant::now() + Duration::from_secs(10);
-        while Instant::now() < end && matches!(self.child.try_wait(), Ok(None)) {
+        while Instant::now() < end && !self.process.has_ended() {
             let answer = Connection::open(self.port)
                 .and_then(|mut connection| connection.command(&["PING"]));
             if answer.is_ok_and(|answer| answer == Value::Text(b"PONG".to_vec())) {
@@ -153,65 +195,24 @@ impl RedisServer {
     }
 }
 
-impl Drop for RedisServer {
-    fn drop(&mut self) {
-        self.go_on();
-        // Either may fail only because the process has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+impl Line {
+    fn spawn(&self, port: u16, folder: &TempDir) -> Process {
+        let place = folder.path().as_os_str().to_owned();
+        let arguments = match self {
+            Self::Server(options) => {
+                let port = port.to_string();
+                let mut line = words(&["--port", &port, "--bind", "127.0.0.1"]);
+                line.extend(words(&["--save", "", "--appendonly", "no"]));
+                line.extend(words(&["--enable-debug-command", "yes", "--dir"]));
+                line.push(place);
+                line.extend(options.iter().map(Into::into));
+                line
+            }
+            Self::Sentinel(_) => {
+                let file = folder.path().join("sentinel.conf");
+                vec![file.into(), "--sentinel".into()]
+            }
+        };
+        Process::spawn(&arguments)
     }
-}
-
-/// Sends a signal to one process.
-pub(crate) fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill")
-        .arg(format!("-{name}"))
-        .arg(pid.to_string())
-        .stderr(Stdio::null())
-        .status();
-    assert!(status.is_ok(), "the command `kill` is missing");
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its number").port()
-}
-
-fn spawn(port: u16, folder: &TempDir, options: &[String]) -> Child {
-    let program = ["redis-server", "valkey-server"]
-        .into_iter()
-        .find(|program| is_on_path(program));
-    let program = program.unwrap_or_else(|| panic!("{HOW_TO_INSTALL}"));
-    // Where it exists, `setpriv` ends the server with us even when we are killed.
-    let mut command = if is_on_path("setpriv") {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", program]);
-        command
-    } else {
-        Command::new(program)
-    };
-    command
-        .args([
-            "--port",
-            &port.to_string(),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ])
-        .args(["--enable-debug-command", "yes", "--dir"])
-        .arg(folder.path())
-        .args(options)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a server process")
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

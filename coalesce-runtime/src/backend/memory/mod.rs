@@ -13,12 +13,10 @@ use bytes::Bytes;
 
 use self::channels::Channels;
 use self::store::Store;
-use crate::engine::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
-};
+use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
 use crate::engine::cell::{Cell, Told};
 use crate::format::message::Message;
-use crate::ports::coordinator::{Coordinator, Interest, Listener, Reply};
+use crate::ports::coordinator::{Coordinator, Interest, Listener, Renewals, Reply};
 use crate::words::clock::{ServerClock, ServerTime, now};
 use crate::words::key::Key;
 use crate::words::switch::switch_key;
@@ -148,10 +146,10 @@ impl Coordinator for MemoryCoordinator {
         Box::pin(async { Ok(self.ask(key, |cell, now| cell.begin(now, ask))) })
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         Box::pin(async {
             let answer = |ask: &RenewAsk| self.ask(&ask.key, |cell, now| cell.renew(now, ask));
-            Ok(asks.iter().map(answer).collect())
+            Ok(asks.iter().map(answer).map(Ok).collect())
         })
     }
 

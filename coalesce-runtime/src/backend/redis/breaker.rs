@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::ports::health::BreakerState;
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
 
@@ -38,8 +39,10 @@ impl Breakers {
         self.0.iter().for_each(Breaker::allow_trial);
     }
 
-    pub(super) fn any_open(&self) -> bool {
-        self.0.iter().any(Breaker::is_open)
+    /// How the worst of them is.
+    pub(super) fn worst(&self) -> BreakerState {
+        let states = self.0.iter().map(|breaker| breaker.state().at(now()));
+        states.max().unwrap_or_default()
     }
 }
 
@@ -69,10 +72,6 @@ impl Breaker {
         self.state().allow_trial(now());
     }
 
-    fn is_open(&self) -> bool {
-        self.state().is_open()
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -90,12 +89,19 @@ impl State {
         self.faults >= TOLERATED
     }
 
-    fn admit(&mut self, now: Instant) -> Result<(), Fault> {
-        if !self.is_open() {
-            return Ok(());
+    fn at(&self, now: Instant) -> BreakerState {
+        match self.next_trial {
+            _ if !self.is_open() => BreakerState::Closed,
+            Some(at) if now < at => BreakerState::Open,
+            _ => BreakerState::HalfOpen,
         }
-        if self.next_trial.is_some_and(|at| now < at) {
-            return Err(Fault::Paused);
+    }
+
+    fn admit(&mut self, now: Instant) -> Result<(), Fault> {
+        match self.at(now) {
+            BreakerState::Closed => return Ok(()),
+            BreakerState::HalfOpen => {}
+            BreakerState::Open => return Err(Fault::Paused),
         }
         // A trial whose asker goes away never reports, so the next one does not wait for it.
         self.next_trial = Some(now + PAUSE);
@@ -192,8 +198,9 @@ mod tests {
         }
         assert_eq!(breakers.of(101).admit(), Err(Fault::Paused));
         assert_eq!(breakers.of(16_383).admit(), Ok(()));
-        assert!(breakers.any_open());
+        assert_eq!(breakers.worst(), BreakerState::Open);
         breakers.allow_trials();
+        assert_eq!(breakers.worst(), BreakerState::HalfOpen);
         assert_eq!(breakers.of(100).admit(), Ok(()));
     }
 
@@ -205,6 +212,6 @@ mod tests {
             breaker.report(Some(Fault::Disconnected));
             breaker.report(Some(fault));
         }
-        assert!(!breaker.is_open());
+        assert_eq!(breaker.state().at(now()), BreakerState::Closed);
     }
 }

@@ -1,30 +1,16 @@
-//! How the coordinator is: what its connections have met, for those who watch over it.
+//! What the connections have met, for those who watch over the coordinator.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::ports::health::LastFault;
+use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
-
-/// How a Redis coordinator is at a moment. Asking costs no round trip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RedisHealth {
-    /// All connections are up.
-    pub connected: bool,
-    /// Followers are told when a flight ends. When not, they find out by polling.
-    pub subscribed: bool,
-    /// Questions are answered with [`Fault::Paused`] at once, because the last ones were not answered at all.
-    pub paused: bool,
-    /// The last fault met by any question.
-    pub last_fault: Option<Fault>,
-    /// How often a reply or a message was another key's or another request's. Each was discarded.
-    pub misrouted: u64,
-}
 
 /// What the connections note as they go.
 #[derive(Debug, Default)]
 pub(super) struct Vitals {
-    last_fault: Mutex<Option<Fault>>,
+    last_fault: Mutex<Option<(Fault, Instant)>>,
     misrouted: AtomicU64,
 }
 
@@ -34,18 +20,22 @@ impl Vitals {
             .last_fault
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *last = Some(fault);
+        *last = Some((fault, now()));
     }
 
     pub(super) fn note_misrouted(&self) {
         self.misrouted.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn last_fault(&self) -> Option<Fault> {
-        *self
+    pub(super) fn last_fault(&self) -> Option<LastFault> {
+        let last = *self
             .last_fault
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(PoisonError::into_inner);
+        last.map(|(fault, at)| LastFault {
+            fault,
+            ago: now().saturating_duration_since(at),
+        })
     }
 
     pub(super) fn misrouted(&self) -> u64 {

@@ -19,6 +19,8 @@ mod client;
 mod clock;
 mod connect;
 mod fault;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod health;
 mod keeper;
 mod keyspace;
@@ -54,17 +56,15 @@ use self::replies::Said;
 use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
 use self::shared::{Shared, answer_of};
 use self::subscriber::Subscriber;
-use crate::engine::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
-};
-use crate::ports::coordinator::{Coordinator, Listener, Reply};
+use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
+use crate::ports::coordinator::{Coordinator, Listener, Renewals, Reply};
+use crate::ports::health::CoordinatorHealth;
 use crate::words::clock::ServerClock;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::token::Token;
 
 pub use self::connect::UrlProblem;
-pub use self::health::RedisHealth;
 pub use self::settings::RedisSettings;
 
 /// How long a start waits for the first connections before it goes on without them.
@@ -88,7 +88,7 @@ const ROOM: [usize; 2] = [32, 1_024];
 ///
 /// ```text
 /// ACL SETUSER app reset on >password ~coalesce:* &coalesce:*
-///     +get +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
+///     +get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
 ///     +subscribe +unsubscribe +ping +hello +auth +client|id +info
 /// ```
 ///
@@ -116,7 +116,8 @@ impl RedisCoordinator {
             .await
             .is_err()
         {
-            let fault = coordinator.health().last_fault.map(Fault::label);
+            let fault = coordinator.health().last_fault;
+            let fault = fault.map(|last| last.fault.label());
             tracing::warn!(
                 fault,
                 "no connection to Redis yet: calls run on their own until there is one"
@@ -126,13 +127,14 @@ impl RedisCoordinator {
     }
 
     /// How it is. Costs no round trip.
-    pub fn health(&self) -> RedisHealth {
+    pub fn health(&self) -> CoordinatorHealth {
         let (shared, subscriber) = (&self.0.shared, &self.0.subscriber);
         let lines = [&shared.reads, &shared.scripts];
-        RedisHealth {
+        let breakers = lines.iter().map(|line| line.breakers.worst());
+        CoordinatorHealth {
             connected: lines.iter().all(|line| line.is_connected()),
             subscribed: subscriber.is_sound(),
-            paused: lines.iter().any(|line| line.breakers.any_open()),
+            breaker: breakers.max().unwrap_or_default(),
             last_fault: shared.vitals.last_fault(),
             misrouted: shared.vitals.misrouted(),
         }
@@ -263,6 +265,14 @@ impl Coordinator for RedisCoordinator {
         self.0.shared.clock.best()
     }
 
+    fn health(&self) -> CoordinatorHealth {
+        Self::health(self)
+    }
+
+    fn deadline(&self) -> Duration {
+        self.0.shared.scripts.profile.deadline()
+    }
+
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
         // Not in a task of its own: a GET that nobody waits for any more changes nothing.
         Box::pin(async move {
@@ -276,18 +286,20 @@ impl Coordinator for RedisCoordinator {
         self.ask(&BEGIN, call, Said::begin)
     }
 
-    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Vec<RenewAnswer>> {
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
         Box::pin(async move {
             self.wake().await;
             let shared = &self.0.shared;
-            let started = shared
-                .renewals(asks)
-                .into_iter()
-                .map(|(call, asked)| shared.start(&RENEW, call, move |said| said.renew(asked)));
+            let started = shared.renewals(asks).into_iter().map(|(call, asked)| {
+                let run = shared.start(&RENEW, call, move |said| said.renew(asked));
+                (run, asked)
+            });
             let runs: Vec<_> = started.collect();
             let mut answers = Vec::with_capacity(asks.len());
-            for run in runs {
-                answers.extend(answer_of(run).await?);
+            for (run, asked) in runs {
+                // Each run is on its own: a node that is silent costs no other's locks their answers.
+                let run = answer_of(run).await;
+                answers.extend(run.unwrap_or_else(|fault| vec![Err(fault); asked]));
             }
             Ok(answers)
         })

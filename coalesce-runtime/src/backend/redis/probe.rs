@@ -22,6 +22,11 @@ const MISSES: u8 = 2;
 /// goes with it: looking at who serves what leaves a connection alone that only looks healthy.
 const LAST_MISSES: u8 = 24;
 
+/// A client that says for so many beats that it is not connected is given up: one was seen that said so
+/// for ever, beside a connection of its own that was up, after a primary had died under one sentinel.
+/// Less would end what a client does at its own pace, which is slow while some of the nodes hang.
+const PATIENT_BEATS: u8 = 12;
+
 /// Between two looks at who serves what in a cluster.
 const REFRESH_REST: Duration = Duration::from_millis(250);
 
@@ -45,6 +50,8 @@ pub(super) struct Probe {
     place: Where,
     clock: Option<Arc<Clock>>,
     misses: u8,
+    /// Beats in a row for which the client was not connected, by its own account.
+    adrift: u8,
     /// Whether the last beat was answered.
     up: bool,
     beats_to_clock: u32,
@@ -65,6 +72,7 @@ impl Probe {
             place,
             clock,
             misses: 0,
+            adrift: 0,
             up: false,
             beats_to_clock: 0,
             refreshing: None,
@@ -101,7 +109,17 @@ impl Probe {
             Err(Fault::Timeout) => self.missed(),
             Err(Fault::Garbled) => self.line.distrust(&self.client),
             // The client knows that it is not connected, and is at it.
-            Err(_) => self.miss_nothing(false),
+            Err(_) => self.wait_for_the_client(),
+        }
+    }
+
+    fn wait_for_the_client(&mut self) {
+        let adrift = self.adrift + 1;
+        self.miss_nothing(false);
+        self.adrift = adrift;
+        if adrift >= PATIENT_BEATS {
+            self.adrift = 0;
+            self.line.reset(&self.client);
         }
     }
 
@@ -117,6 +135,7 @@ impl Probe {
 
     fn missed(&mut self) {
         self.up = false;
+        self.adrift = 0;
         self.misses = self.misses.saturating_add(1);
         let patient = self.line.profile.is_clustered() && self.place == Where::Anywhere;
         if self.misses >= if patient { LAST_MISSES } else { MISSES } {
@@ -130,6 +149,7 @@ impl Probe {
     fn miss_nothing(&mut self, up: bool) {
         self.up = up;
         self.misses = 0;
+        self.adrift = 0;
     }
 
     /// One node of a cluster is silent. The connections to the others are kept: the client only looks

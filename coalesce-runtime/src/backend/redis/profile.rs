@@ -84,7 +84,7 @@ fn config(address: Address) -> Result<Config, UrlProblem> {
 /// The client signs in with a line of plain words, `HELLO 3 AUTH user password`: a password with a
 /// space was refused, and one with a line break would go on as a command. Between double quotes the
 /// server reads any byte.
-fn one_word(text: String) -> String {
+pub(super) fn one_word(text: String) -> String {
     let stands_alone = |byte: u8| !byte.is_ascii() || byte.is_ascii_graphic();
     if text.bytes().all(stands_alone) && !text.contains(['"', '\'']) {
         return text;

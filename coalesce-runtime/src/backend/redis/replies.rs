@@ -7,6 +7,7 @@ use fred::types::Value;
 
 use crate::engine::ask::{BeginAnswer, FinishAnswer, RenewAnswer};
 use crate::format::envelope::Seen;
+use crate::ports::coordinator::Renewals;
 use crate::words::clock::ServerTime;
 use crate::words::fault::Fault;
 use crate::words::token::Token;
@@ -72,11 +73,11 @@ impl Said {
     }
 
     /// The answers to RENEW, one for each of the `asked` locks.
-    pub(super) fn renew(self, asked: usize) -> Result<Vec<RenewAnswer>, Fault> {
+    pub(super) fn renew(self, asked: usize) -> Result<Renewals, Fault> {
         if &*self.kind != b"renewed" || self.fields.len() != asked {
             return Err(Fault::Garbled);
         }
-        self.fields.into_iter().map(renewed).collect()
+        Ok(self.fields.into_iter().map(renewed).collect())
     }
 
     /// The answer to FINISH.
@@ -163,6 +164,7 @@ fn renewed(answer: Value) -> Result<RenewAnswer, Fault> {
     match &*answer {
         b"held" => Ok(RenewAnswer::Held),
         b"lost" => Ok(RenewAnswer::Lost),
+        b"refused" => Err(Fault::Refused),
         digits => {
             let at = number(digits).ok_or(Fault::Garbled)?;
             let at = ServerTime::from_micros(at);
@@ -312,14 +314,16 @@ mod tests {
 
     #[test]
     fn renew_answers_in_order_and_for_all() {
-        let fields = || [bulk("held"), bulk("lost"), bulk("1790000000123456")];
+        let fields = || ["held", "lost", "refused", "1790000000123456", "soon"].map(bulk);
         let at = ServerTime::from_micros(1_790_000_000_123_456);
         assert_eq!(
-            said("renewed", fields()).renew(3),
+            said("renewed", fields()).renew(5),
             Ok(vec![
-                RenewAnswer::Held,
-                RenewAnswer::Lost,
-                RenewAnswer::Fenced { at }
+                Ok(RenewAnswer::Held),
+                Ok(RenewAnswer::Lost),
+                Err(Fault::Refused),
+                Ok(RenewAnswer::Fenced { at }),
+                Err(Fault::Garbled),
             ])
         );
         let short = said("renewed", fields()).renew(4);
@@ -357,7 +361,6 @@ mod tests {
                 .err(),
             said("stored", [bulk("x")]).finish().err(),
             said("fenced", [bulk("soon")]).finish().err(),
-            said("renewed", [Value::Integer(1)]).renew(1).err(),
             said("perhaps", []).yes_or_no().err(),
         ] {
             assert_eq!(answer, Some(Fault::Garbled));

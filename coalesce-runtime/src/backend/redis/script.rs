@@ -78,14 +78,15 @@ impl Keyspace {
         let mut call = Call {
             slot: asks.first().map_or(0, |ask| slot_of(&ask.key)),
             keys: Vec::with_capacity(2 * asks.len()),
-            args: Vec::with_capacity(3 * asks.len()),
+            args: Vec::with_capacity(4 * asks.len()),
         };
         for ask in asks {
             call.keys
                 .extend([self.lock(&ask.key), self.state(&ask.key)]);
             let seen = copied(ask.seen.as_bytes());
+            let retake_until = number(ask.retake_until.as_micros());
             call.args
-                .extend([hex(ask.token), seen, at_least_one(ask.lease)]);
+                .extend([hex(ask.token), seen, at_least_one(ask.lease), retake_until]);
         }
         call
     }
@@ -98,9 +99,12 @@ impl Keyspace {
             number(micros(ask.ended_ago)),
             at_least_one(ask.life),
             copied(ask.seen.as_bytes()),
-            flag(ask.may_retake),
+            number(ask.retake_until.as_micros()),
             ask.spare_value
                 .map(|pause| number(micros(pause)))
+                .unwrap_or_default(),
+            ask.began
+                .map(|began| number(began.as_micros()))
                 .unwrap_or_default(),
         ];
         self.lock_and_state(key, args)

@@ -8,8 +8,8 @@ use coalesce_runtime::coordination::{
 };
 
 use crate::asks::{
-    SHORT, begin, begin_below, done, failed, followed, invalidation, is_lead, lead, lead_for,
-    leave_value, ms,
+    ANY_TIME, SHORT, begin, begin_below, done, failed, followed, invalidation, is_lead, lead,
+    lead_for, leave_value, ms,
 };
 use crate::world::World;
 
@@ -174,7 +174,7 @@ pub(crate) async fn c072_a_late_failure_notes_no_pause(w: &World) {
     lead(&w.there, &key).await;
     let late = FinishAsk {
         seen: Seen::from(value),
-        may_retake: true,
+        retake_until: ANY_TIME,
         ..sparing(failed(old, b"error"))
     };
     assert_eq!(w.here.finish(&key, late).await, FinishAnswer::Lost);
@@ -188,7 +188,7 @@ pub(crate) async fn c130_a_failed_refresh_told_again_is_noted_once(w: &World) {
     let token = lead(&w.here, &key).await;
     let ask = FinishAsk {
         seen: Seen::from(value),
-        may_retake: true,
+        retake_until: ANY_TIME,
         ..sparing(failed(token, b"error"))
     };
     for _ in 0..2 {

@@ -4,8 +4,8 @@ use coalesce_runtime::Key;
 use coalesce_runtime::coordination::{BeginAnswer, FinishAnswer, FinishAsk, Seen, Status, Token};
 
 use crate::asks::{
-    SHORT, begin, done, envelope, finish, followed, invalidation, is_lead, lead, lead_for,
-    leave_value, ms, put,
+    ANY_TIME, LONG, SHORT, begin, done, envelope, finish, followed, invalidation, is_lead, lead,
+    lead_for, leave_value, ms, put,
 };
 use crate::world::World;
 
@@ -57,11 +57,15 @@ pub(crate) async fn c043_a_finish_asked_again_is_the_same_finish(w: &World) {
     let token = leave_value(&w.here, &key, b"value").await;
     let stored = w.there.read(&key).await;
     w.pass(ms(5)).await;
-    assert_eq!(
-        w.here.finish(&key, done(token, b"value")).await,
-        FinishAnswer::Stored
-    );
-    assert_eq!(w.there.read(&key).await, stored);
+    // A refresh that has a value has nothing to spare.
+    for spare_value in [None, Some(ms(1_000))] {
+        let again = FinishAsk {
+            spare_value,
+            ..done(token, b"value")
+        };
+        assert_eq!(w.here.finish(&key, again).await, FinishAnswer::Stored);
+        assert_eq!(w.there.read(&key).await, stored);
+    }
     assert_eq!(ear.hears_outcome().await.0.token, token);
     ear.has_heard_nothing(&w.here, &key).await;
 }
@@ -110,16 +114,17 @@ pub(crate) async fn c047_a_strangers_finish_is_refused(w: &World) {
     let key = w.key("k");
     let owner = lead(&w.here, &key).await;
     let forged = retaking(done(Token::random(), b"forged"));
+    let answer = w.there.finish(&key, forged.clone()).await;
+    assert_eq!(answer, FinishAnswer::Lost);
+    w.here.replace(&key, invalidation()).await;
     assert_eq!(w.there.finish(&key, forged).await, FinishAnswer::Lost);
-    assert_eq!(
-        w.here.finish(&key, done(owner, b"value")).await,
-        FinishAnswer::Stored
-    );
+    let answer = w.here.finish(&key, done(owner, b"value")).await;
+    assert!(matches!(answer, FinishAnswer::Fenced { .. }), "{answer:?}");
 }
 
 fn retaking(ask: FinishAsk) -> FinishAsk {
     FinishAsk {
-        may_retake: true,
+        retake_until: ANY_TIME,
         ..ask
     }
 }
@@ -294,4 +299,58 @@ pub(crate) async fn c060_a_finish_without_a_flight_is_refused(w: &World) {
         FinishAnswer::Lost
     );
     assert!(is_lead(&w.there.begin(&key, begin(Token::random())).await));
+}
+
+/// A FINISH that a server kept for long could undo what came and went in the meantime.
+pub(crate) async fn c133_a_finish_does_not_retake_behind_its_time(w: &World) {
+    let key = w.key("k");
+    let token = ended_lease(w, &key).await;
+    let by = |retake_until| FinishAsk {
+        retake_until,
+        ..done(token, b"value")
+    };
+    let late = by(w.here.now().minus(ms(50)));
+    assert_eq!(w.here.finish(&key, late).await, FinishAnswer::Lost);
+    assert_eq!(w.there.read(&key).await, None);
+    let in_time = by(w.here.now().plus(LONG));
+    assert_eq!(w.here.finish(&key, in_time).await, FinishAnswer::Stored);
+}
+
+/// A body that began before an invalidation, under a lock that was granted behind it: a BEGIN may be late.
+pub(crate) async fn c134_an_outcome_from_before_the_state_is_not_stored_under_a_late_lock(
+    w: &World,
+) {
+    let key = w.key("k");
+    let began = w.here.now().minus(ms(50));
+    w.there.replace(&key, invalidation()).await;
+    let token = lead(&w.here, &key).await;
+    let mut ear = w.there.listen(&key).await;
+    let late = FinishAsk {
+        began: Some(began),
+        ..done(token, b"value")
+    };
+    assert_eq!(w.here.finish(&key, late).await, FinishAnswer::Lost);
+    assert_eq!(w.there.state(&key).await.status, Status::Invalidated);
+    ear.has_heard_nothing(&w.here, &key).await;
+    assert!(w.here.abandon(&key, token).await, "the lock is its own");
+}
+
+/// A state from before the body is what every flight replaces.
+pub(crate) async fn c135_an_outcome_from_behind_the_state_is_stored_under_a_late_lock(w: &World) {
+    let key = w.key("k");
+    leave_value(&w.there, &key, b"old").await;
+    w.pass(ms(50)).await;
+    let began = w.here.now();
+    let token = lead(&w.here, &key).await;
+    let ask = FinishAsk {
+        began: Some(began),
+        ..done(token, b"value")
+    };
+    assert_eq!(w.here.finish(&key, ask.clone()).await, FinishAnswer::Stored);
+    assert_eq!(
+        w.here.finish(&key, ask).await,
+        FinishAnswer::Stored,
+        "again"
+    );
+    assert_eq!(w.there.state(&key).await.token, token);
 }

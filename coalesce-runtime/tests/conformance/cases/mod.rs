@@ -55,6 +55,7 @@ macro_rules! run_all_on {
                 c036_a_batch_is_answered_in_its_order
                 c037_an_empty_batch_has_no_answers
                 c038_a_batch_of_five_hundred_is_renewed
+                c132_a_lock_is_not_retaken_behind_its_time
             }
             finish {
                 c039_a_finish_stores_the_outcome
@@ -79,6 +80,9 @@ macro_rules! run_all_on {
                 c058_a_too_large_marker_is_stored_and_published
                 c059_the_next_flight_replaces_the_state
                 c060_a_finish_without_a_flight_is_refused
+                c133_a_finish_does_not_retake_behind_its_time
+                c134_an_outcome_from_before_the_state_is_not_stored_under_a_late_lock
+                c135_an_outcome_from_behind_the_state_is_stored_under_a_late_lock
             }
             failure {
                 c061_a_failed_refresh_spares_the_value
@@ -114,6 +118,7 @@ macro_rules! run_all_on {
                 c087_a_replacement_ends_with_its_life
                 c088_a_fence_outlives_the_state_that_set_it
                 c089_a_replacement_asked_again_leaves_the_same_outcome
+                c136_a_replacement_asked_again_does_not_fence_the_flight_behind_it
             }
             listening {
                 c090_only_the_keys_listeners_hear_a_message

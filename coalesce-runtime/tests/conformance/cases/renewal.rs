@@ -193,3 +193,24 @@ pub(crate) async fn c038_a_batch_of_five_hundred_is_renewed(w: &World) {
     let answers = w.here.renew_all(&asks).await;
     assert_eq!(answers, vec![RenewAnswer::Held; 500]);
 }
+
+/// A beat that arrives late could undo what came and went in the meantime.
+pub(crate) async fn c132_a_lock_is_not_retaken_behind_its_time(w: &World) {
+    let key = w.key("k");
+    let token = lead_for(&w.here, &key, SHORT).await;
+    w.pass(SHORT).await;
+    let by = |retake_until| RenewAsk {
+        retake_until,
+        ..renew(&key, token)
+    };
+    let late = by(w.here.now().minus(ms(50)));
+    assert_eq!(w.here.renew(late).await, RenewAnswer::Lost);
+    let in_time = by(w.here.now().plus(LONG));
+    assert_eq!(w.here.renew(in_time).await, RenewAnswer::Held);
+    let held = by(w.here.now().minus(ms(50)));
+    assert_eq!(
+        w.here.renew(held).await,
+        RenewAnswer::Held,
+        "it is not gone"
+    );
+}

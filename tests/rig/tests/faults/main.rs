@@ -6,11 +6,15 @@
     reason = "a test fails by panicking, and says what it has done"
 )]
 
+mod chaos;
+mod cluster;
 mod network;
 mod outage;
 mod pods;
 mod pubsub;
 mod refusals;
 mod scene;
+mod sentinel;
 mod states;
 mod table;
+mod takeovers;

@@ -9,6 +9,10 @@ local nonce, channel, token, message = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if holder_of(KEYS[1]) ~= token then
   return { nonce, 'no', now }
 end
-redis.call('DEL', KEYS[1])
+-- Should that be refused, those who listen are told all the same.
+local refused = refusal(redis.pcall('DEL', KEYS[1]))
 redis.pcall('PUBLISH', channel, message)
+if refused then
+  return refused
+end
 return { nonce, 'yes', now }

@@ -3,9 +3,18 @@
 -- KEYS  lock, state
 -- ARGV  nonce, token, lease in ms, '1' when a mark is given, the mark not wanted, the followed token or ''
 -- Says  nonce, 'state' bytes | 'lead' mark | 'follow' holder, ms left, mark; and the time
+--
+-- A server that writes nothing (read-only, cut off from its replicas, unable to save) is no place to follow anybody:
+-- it cannot let a flight end, nor another begin. GETEX that sets nothing is refused exactly then; and it may be sent
+-- only where nothing is written behind it, since a full Redis lets a script grow once it has done anything like it.
 
 local nonce, token, lease = ARGV[1], ARGV[2], ARGV[3]
 local has_mark, unwanted, following = ARGV[4] == '1', ARGV[5], ARGV[6]
+
+-- A server that does not know GETEX, and a user that may not use it, say something else.
+local function is_about_writing(text)
+  return string.find(text, 'READONLY') or string.find(text, 'NOREPLICAS') or string.find(text, 'MISCONF')
+end
 
 local head = head_of(KEYS[2])
 local mark = mark_of(head)
@@ -21,6 +30,10 @@ if holder == token then
   return { nonce, 'lead', mark, now }
 end
 if holder and (not fenced or holder == following) then
+  local refused = refusal(redis.pcall('GETEX', KEYS[1]))
+  if refused and is_about_writing(refused.err) then
+    return refused
+  end
   return { nonce, 'follow', holder, redis.call('PTTL', KEYS[1]), mark, now }
 end
 redis.call('SET', KEYS[1], token, 'PX', lease)

@@ -2,14 +2,16 @@
 --
 -- KEYS  lock, state
 -- ARGV  nonce, channel, token, envelope, microseconds since the body ended, life in ms, the mark at the election,
---       '1' when a lock that is gone may be taken again, the first pause after a failed refresh in microseconds or ''
+--       microseconds of the moment until which a lock that is gone may be taken again, the first
+--       pause after a failed refresh in microseconds or '', when the body began or ''
 -- Says  nonce, 'stored' | 'spared' | 'lost' | 'fenced' digits; and the time
 --
 -- The lock goes first: a full Redis refuses to grow, except to a script that has already removed something.
 -- PUBLISH comes last, so that its refusal loses nothing.
 
 local nonce, channel, token, envelope = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local ended_ago, life, mark, may_retake, first_pause = ARGV[5], ARGV[6], ARGV[7], ARGV[8] == '1', ARGV[9]
+local ended_ago, life, mark, retake_until, first_pause = ARGV[5], ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9]
+local began = tonumber(ARGV[10])
 
 -- Notes in a stored value that another refresh of it failed, and which: whoever has seen it as it was before, and
 -- would refresh that, learns that somebody has tried. SETRANGE keeps its expiry.
@@ -37,19 +39,33 @@ local function computed_at()
   return latest
 end
 
+-- Whether the state is from behind that moment: invalidated, put or computed meanwhile.
+local function is_newer(moment)
+  local stamp = redis.call('GETRANGE', KEYS[2], 40, 47)
+  return #stamp == 8 and struct.unpack('>I8', stamp) >= moment
+end
+
 local head = head_of(KEYS[2])
 local spares = first_pause ~= '' and status_of(envelope) == 'F' and status_of(head) == 'D'
 if mark_of(head) == mark_of(envelope) then
   return { nonce, spares and 'spared' or 'stored', now }
 end
+if began and is_newer(began) then
+  return { nonce, 'lost', now }
+end
 local holder, fenced = holder_of(KEYS[1])
-local retakes = not holder and may_retake and mark_of(head) == mark
+local retakes = not holder and now < retake_until and mark_of(head) == mark
 if holder ~= token and not retakes then
   return { nonce, 'lost', now }
 end
 
 local outcome = stamped(envelope, computed_at())
-redis.call('DEL', KEYS[1])
+-- Should anything be refused, those who listen get the outcome all the same.
+local refused = refusal(redis.pcall('DEL', KEYS[1]))
+if refused then
+  tell(channel, outcome, fenced)
+  return refused
+end
 if fenced then
   tell(channel, outcome, fenced)
   return { nonce, 'fenced', fenced, now }
@@ -59,10 +75,9 @@ if spares then
   tell(channel, outcome)
   return { nonce, 'spared', now }
 end
--- Should the state be refused, those who listen get the outcome all the same.
-local stored = redis.pcall('SET', KEYS[2], outcome, 'PX', life)
+refused = refusal(redis.pcall('SET', KEYS[2], outcome, 'PX', life))
 tell(channel, outcome)
-if stored.err then
-  return stored
+if refused then
+  return refused
 end
 return { nonce, 'stored', now }

@@ -35,6 +35,11 @@ local function holder_of(lock)
   return string.sub(text, 1, 32), string.match(text, '^!(%d+)$', 33)
 end
 
+-- What a command said by way of an error, or nil: a script that goes on behind a refusal tells of it in the end.
+local function refusal(answer)
+  return type(answer) == 'table' and answer.err and answer or nil
+end
+
 -- The same envelope, stamped with the moment its body ended.
 local function stamped(envelope, micros)
   return string.sub(envelope, 1, 40) .. eight(micros) .. string.sub(envelope, 49)

@@ -1,18 +1,20 @@
 -- RENEW: give each of these locks its lease again. The twin of Cell::renew, for many keys.
 --
 -- KEYS  lock, state; lock, state; ...
--- ARGV  nonce; then for each pair: token, the mark at its election, lease in ms
--- Says  nonce, 'renewed', for each pair 'held' | 'lost' | digits of the moment since which it is fenced; and the time
+-- ARGV  nonce; then for each pair: token, the mark at its election, lease in ms, microseconds of the moment until
+--       which a lock that is gone may be taken again
+-- Says  nonce, 'renewed', for each pair 'held' | 'lost' | 'refused' | digits of the moment since which it
+--       is fenced; and the time
 --
 -- Each pair is tried on its own: one key of a foreign type must not cost a hundred others their lease.
 
-local function renew(lock, state, token, mark, lease)
+local function renew(lock, state, token, mark, lease, retake_until)
   local holder, fenced = holder_of(lock)
   if holder == token then
     redis.call('PEXPIRE', lock, lease)
     return fenced or 'held'
   end
-  if not holder and mark_of(head_of(state)) == mark then
+  if not holder and now < tonumber(retake_until) and mark_of(head_of(state)) == mark then
     redis.call('SET', lock, token, 'PX', lease)
     return 'held'
   end
@@ -21,9 +23,10 @@ end
 
 local said = { ARGV[1], 'renewed' }
 for pair = 1, #KEYS / 2 do
-  local at = 3 * pair - 1
-  local fine, answer = pcall(renew, KEYS[2 * pair - 1], KEYS[2 * pair], ARGV[at], ARGV[at + 1], ARGV[at + 2])
-  said[#said + 1] = fine and answer or 'lost'
+  local at = 4 * pair - 2
+  local fine, answer = pcall(renew, KEYS[2 * pair - 1], KEYS[2 * pair], unpack(ARGV, at, at + 3))
+  local text = type(answer) == 'table' and answer.err or answer
+  said[#said + 1] = fine and answer or string.find(text, 'WRONGTYPE', 1, true) and 'lost' or 'refused'
 end
 said[#said + 1] = now
 return said

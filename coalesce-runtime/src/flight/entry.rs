@@ -1,0 +1,142 @@
+//! An entry of the fold: one unit of shared work in this process, its members, its seat and where it stands.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+
+use super::seat::Seat;
+use super::settlement::Settlement;
+use crate::words::clock::{Instant, now};
+use crate::words::key::Key;
+
+/// What an entry is for. Entries of different lanes never meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Lane {
+    /// Ordinary calls: one driver talks to the coordinator for all of them.
+    Shared,
+    /// Callers that fell back to running the body: one run for this process.
+    Solo,
+    /// The refresh behind stale answers.
+    Refresh,
+}
+
+/// One unit of shared work in this process.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(super) lane: Lane,
+    pub(super) key: Key,
+    pub(super) stage: watch::Sender<Stage>,
+    seat: Mutex<Option<Seat>>,
+    /// Callers that wait. Changed only under the fold's lock.
+    pub(super) members: AtomicUsize,
+    /// Whether the one who runs the body is among the members, or has gone away.
+    pub(super) seated: AtomicBool,
+    /// Whether a driver task works for this entry. Changed only under the fold's lock.
+    pub(super) driven: AtomicBool,
+    /// Which member reads, and since when. Changed only under the fold's lock.
+    pub(super) reader: Mutex<(Reader, Instant)>,
+    /// Whether it has left the fold.
+    pub(super) closed: AtomicBool,
+    /// Rung when it stands elsewhere.
+    pub(super) news: Notify,
+    /// Rung when the last member leaves.
+    pub(super) empty: Notify,
+}
+
+/// The number of a member that reads, among the readers of its entry. 0: it does not.
+pub(super) type Reader = u64;
+
+/// A reader is a caller's own task. One that has not come to an end for this long may be a future that
+/// nobody polls, and must not keep the others.
+pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where an entry stands.
+#[derive(Clone, Debug)]
+pub(crate) enum Stage {
+    /// Somebody reads or drives; wait.
+    Working,
+    /// Whoever read went away: the first member to claim it reads.
+    Vacant,
+    /// The driver leads and needs a body: the first member to take the seat brings it.
+    Offered,
+    /// It is over.
+    Settled(Arc<Settlement>),
+}
+
+impl Entry {
+    pub(super) fn new(lane: Lane, key: Key) -> Self {
+        Self {
+            lane,
+            key,
+            stage: watch::Sender::new(Stage::Working),
+            seat: Mutex::new(None),
+            members: AtomicUsize::new(0),
+            seated: AtomicBool::new(false),
+            driven: AtomicBool::new(false),
+            reader: Mutex::new((0, now())),
+            closed: AtomicBool::new(false),
+            news: Notify::new(),
+            empty: Notify::new(),
+        }
+    }
+
+    pub(crate) const fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The driver leads: whoever takes the seat brings the body.
+    pub(crate) fn offer(&self, seat: Seat) {
+        *self.seat() = Some(seat);
+        self.stands(Stage::Offered);
+    }
+
+    /// Where it stands from now on. Those who wait are woken in the order in which they came: it is the first of them
+    /// that brings the body, and a simulation tells the same story twice.
+    pub(super) fn stands(&self, stage: Stage) {
+        self.stage.send_replace(stage);
+        self.news.notify_waiters();
+    }
+
+    /// Whether a driver task works for this entry.
+    pub(super) fn is_driven(&self) -> bool {
+        self.driven.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn next_reader(&self) -> Reader {
+        let mut reader = self.reader();
+        *reader = (reader.0 + 1, now());
+        reader.0
+    }
+
+    pub(super) fn reader(&self) -> MutexGuard<'_, (Reader, Instant)> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the seat, if nobody has.
+    pub(crate) fn take_seat(&self) -> Option<Seat> {
+        self.seat().take()
+    }
+
+    /// Whether members wait besides the one who runs the body.
+    pub(super) fn has_followers(&self) -> bool {
+        let seated = usize::from(self.seated.load(Ordering::Relaxed));
+        self.members.load(Ordering::Relaxed) > seated
+    }
+
+    /// A member takes the seat, if nobody has.
+    pub(super) fn take_seat_as_member(&self) -> Option<Seat> {
+        self.take_seat()
+            .inspect(|_| self.seated.store(true, Ordering::Relaxed))
+    }
+
+    /// Waits until the last member has left; may wake early.
+    pub(crate) async fn emptied(&self) {
+        self.empty.notified().await;
+    }
+
+    fn seat(&self) -> MutexGuard<'_, Option<Seat>> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

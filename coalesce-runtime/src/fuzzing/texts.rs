@@ -1,0 +1,70 @@
+//! Texts of options, and of the kill switch.
+
+use std::time::Duration;
+
+use crate::config::{interpolation, quantity};
+use crate::words::clock::ServerTime;
+use crate::words::policy::Clocks;
+use crate::words::switch::{Position, Scope};
+
+/// What a name is set to.
+const VALUE: &str = "7s";
+
+/// Placeholders and quantities: an answer or a sentence, in a time and a space that grow with the text only.
+pub fn option(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let lookup = |name: &str| name.starts_with('S').then(|| VALUE.to_owned());
+    match interpolation::resolve(text, &lookup) {
+        Ok(resolved) => {
+            assert!(resolved.len() <= text.len().max(1) * VALUE.len());
+            assert!(text.contains('$') || resolved == text);
+        }
+        Err(sentence) => assert!(!sentence.is_empty()),
+    }
+    if let Ok(duration) = quantity::duration(text) {
+        a_duration_is_itself_again(duration);
+        a_clock_is_bounded(duration);
+    }
+    if let Ok(size) = quantity::size(text) {
+        assert!((1..=512 * 1024 * 1024).contains(&size));
+        assert_eq!(quantity::size(&size.to_string()), Ok(size));
+    }
+    if let Ok(truth) = quantity::switch(text) {
+        assert_eq!(quantity::switch(&truth.to_string()), Ok(truth));
+    }
+}
+
+fn a_duration_is_itself_again(duration: Duration) {
+    let written = humantime::format_duration(duration).to_string();
+    assert_eq!(quantity::duration(&written), Ok(duration), "{written}");
+}
+
+/// What passes as a clock can be added to any moment.
+fn a_clock_is_bounded(duration: Duration) {
+    let wait = duration.checked_add(Duration::from_millis(1));
+    if let Ok(clocks) = Clocks::new(duration, None, duration, wait) {
+        assert!(clocks.wait().is_none_or(|wait| wait <= Clocks::MAX));
+        assert!(clocks.stale() <= Clocks::MAX && clocks.pending() <= Clocks::MAX);
+    }
+}
+
+/// A position is read as it was written; a namespace is never mistaken for everything.
+pub fn switch(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Some(position) = Position::decode(&text) {
+        assert_eq!(Position::decode(&position.encode()), Some(position));
+    }
+    let (author, reason) = text.split_at(text.floor_char_boundary(text.len() / 2));
+    let until = data.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+    let position = Position {
+        // Zero means no end.
+        until: until
+            .filter(|micros| *micros > 0)
+            .map(ServerTime::from_micros),
+        ..Position::off().because(author, reason)
+    };
+    assert_eq!(Position::decode(&position.encode()), Some(position));
+    assert_ne!(Scope::namespace(&*text).field(), Scope::Everything.field());
+}
