@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::body::Scene;
+use super::body::{Boxed, Scene};
 use super::coalescer::Coalescer;
 use super::default::default_coalescer;
 use super::entry::Entry;
@@ -98,7 +98,8 @@ impl Call {
         match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
             Prepared::Bypass(passage) => {
-                let answer = Box::pin(body()).await;
+                let body: Boxed<R> = Box::pin(body());
+                let answer = body.await;
                 passage.close();
                 answer
             }
