@@ -159,11 +159,8 @@ impl Stage {
                         lease: Duration::from_secs(*seconds),
                         retake_until: retake_until(*may_retake),
                     };
-                    let answers = self
-                        .coordinator
-                        .renew(std::slice::from_ref(&ask))
-                        .await
-                        .unwrap();
+                    let answers = self.coordinator.renew(std::slice::from_ref(&ask)).await;
+                    let answers = answers.unwrap();
                     assert_eq!(answers.len(), 1);
                     (
                         renewed(answers[0].unwrap()),
@@ -193,10 +190,7 @@ impl Stage {
                 }
                 Question::Look => {
                     let answer = self.coordinator.read(key).await.unwrap();
-                    let said = |state: Option<bytes::Bytes>| {
-                        Said::Looked(state.map(|state| without_moments(state.to_vec())))
-                    };
-                    (said(answer), said(cell.read(now)), None)
+                    (looked(answer), looked(cell.read(now)), None)
                 }
                 Question::LockVanishes => {
                     self.remove(&names(key)[0]);
@@ -335,6 +329,10 @@ fn mark_of(question: &Question, sight: &Sight) -> Seen {
         Mark::OfNow => sight.mark(),
         Mark::Of(flight) => token(flight).into(),
     }
+}
+
+fn looked(state: Option<bytes::Bytes>) -> Said {
+    Said::Looked(state.map(|state| without_moments(state.to_vec())))
 }
 
 fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {

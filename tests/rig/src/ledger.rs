@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -81,6 +81,30 @@ impl Ledger {
         let mut runs: Vec<_> = runs.into_values().collect();
         runs.sort_by_key(|run| run.started);
         runs
+    }
+
+    /// The names of runs that have begun lately and not ended: whoever holds them leads now.
+    pub fn going_on(&self) -> Vec<String> {
+        const LATELY: u64 = 1 << 15;
+        let mut file = File::open(&self.path).expect("the ledger");
+        let length = file.metadata().expect("its length").len();
+        let mut text = String::new();
+        file.seek(SeekFrom::Start(length.saturating_sub(LATELY)))
+            .and_then(|_| file.read_to_string(&mut text))
+            .expect("the end of the ledger");
+        let mut open = BTreeSet::new();
+        // The first line may be the rest of one.
+        for line in text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Line>(line).ok())
+        {
+            if line.starts {
+                open.insert(line.run);
+            } else {
+                open.remove(&line.run);
+            }
+        }
+        open.into_iter().collect()
     }
 
     /// The most runs of one key that overlapped in time.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
-    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, Topology, check, fleet,
-    now_micros,
+    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, Topology, Totals, check,
+    fleet, note_totals, now_micros,
 };
 
 pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
@@ -184,12 +184,15 @@ impl<T: Topology> Scene<T> {
             longest: 2 * self.body + more,
             trouble: &self.trouble,
             killed: &self.killed,
-            retains: self.retains,
+            stopped: &[],
+            age: Duration::from_secs(if self.retains { 3_600 } else { 0 }),
             switched: self.switched,
         };
         let proxied = self.proxy.as_ref().map_or(0, Proxy::faults);
         let findings = check(&self.ledger.runs(), &self.answers, &expected);
-        println!("{} faults, {findings}", self.faults + proxied);
+        let faults = self.faults + proxied;
+        println!("{faults} faults, {findings}");
+        note_totals(&Totals::of(faults, &findings));
         findings.assert_clean();
         for pod in &mut self.pods {
             eventually("no local entry is left", || pod.state().in_flight == 0);
