@@ -54,7 +54,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         takeovers: takeovers.len() as u64,
         takeover_p50_ms: takeovers.get(takeovers.len() / 2).copied().unwrap_or(0),
         takeover_max_ms: takeovers.last().copied().unwrap_or(0),
-        details: found.iter().flat_map(details).collect(),
+        details: found.iter().flat_map(|it| details(it, nemesis)).collect(),
     }
 }
 
@@ -131,12 +131,15 @@ fn find(stage: &Stage, runs: &[Run], place: usize) -> Findings {
 }
 
 /// What must not be, in words: the first of each kind.
-fn details(found: &Findings) -> Vec<String> {
+fn details(found: &Findings, nemesis: &Nemesis) -> Vec<String> {
     let answers = [&found.errors, &found.wrong, &found.stale];
     let answers = answers.into_iter().filter_map(|list| list.first());
     let mut details: Vec<_> = answers.map(|answer| format!("{answer:?}")).collect();
     details.extend(found.overlong.first().cloned());
-    details.extend(found.unexplained.first().map(|pair| format!("{pair:?}")));
+    let unexplained = found.unexplained.iter().step_by(50);
+    details.extend(unexplained.map(|(earlier, run)| {
+        format!("{earlier:?} {run:?} behind {}", nemesis.before(run.started))
+    }));
     details
 }
 
