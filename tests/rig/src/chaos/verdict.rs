@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     let lost_calls = lost(&mut stage);
     let recovered_ms = recover(&mut stage);
+    stage.stopped.extend(stage.ledger.standstills());
     let runs = stage.ledger.runs();
     let found: Vec<_> = (0..SITES.len())
         .map(|place| find(&stage, &runs, place))
@@ -116,14 +117,14 @@ fn find(stage: &Stage, runs: &[Run], place: usize) -> Findings {
     let of_site = |run: &&Run| run.key.starts_with(&key(place, 0)[..2]);
     let runs: Vec<_> = runs.iter().filter(of_site).cloned().collect();
     let mut checker = Checker::new(&runs, expectation(stage, place));
-    for (pid, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
+    for (_, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
         // Who was killed at once has written nothing.
         let Ok(file) = File::open(file) else { continue };
         for line in BufReader::new(file).lines() {
             let line = line.expect("a line of an answer");
             // The last line of who was killed may be cut off.
             if let Ok(answer) = serde_json::from_str::<Answer>(&line) {
-                checker.take(Some(*pid), &answer);
+                checker.take(&answer);
             }
         }
     }

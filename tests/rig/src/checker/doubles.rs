@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{Expectation, micros, pid_of};
 use crate::ledger::Run;
 
-/// A process that stands still for nearly as long as a deadline gives up, when it goes on, what it has asked.
-const TOO_LONG: u64 = 200_000;
+/// A process that stands still for a part of a deadline gives up, when it goes on, what it has asked.
+const TOO_LONG: u64 = 80_000;
 
 /// And then it may ask nothing for a second, and the machine is busy.
 const RECOVERY: u64 = 2_000_000;
