@@ -48,6 +48,7 @@
 //! | make your own type part of a key | [`KeyPart`](derive@KeyPart), [`canonical`] |
 //! | have values written as JSON, or in another way | [`codec`] |
 //! | make request headers part of a key | [`Headers`] |
+//! | spawn tasks in a body | [`carry`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
 //! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
@@ -67,7 +68,7 @@ pub use coalesce_runtime::{
     Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
     MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
     Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, UrlProblem, call_sites,
-    canonical, codec, coordination, observing,
+    canonical, carry, codec, coordination, observing,
 };
 
 #[doc(hidden)]

@@ -2,8 +2,10 @@
 
 use proc_macro2::TokenStream;
 
+use crate::analyze;
 use crate::diagnostics::Diagnostics;
-use crate::{analyze, expand, parse};
+use crate::expand;
+use crate::parse;
 
 /// What stands in the item's place: what it becomes, or every error and the item as it was.
 pub(crate) fn applied(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -1,8 +1,9 @@
 //! Values as keys: what stands in a key's tag can be read back, so no two inputs have one key.
 
 use crate::words::key::{Key, KeyBuilder};
-use crate::words::key_part::{KeyPart, KeyWriter};
+use crate::words::key_part::KeyPart;
 use crate::words::key_text::{MAX_LEN, unescape};
+use crate::words::key_writer::KeyWriter;
 
 /// A value of any shape that a key part can have.
 #[derive(Debug, PartialEq)]

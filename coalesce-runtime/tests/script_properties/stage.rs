@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use crate::rules;
 use crate::said::{Said, begun, finished, forgot_its_fence, may_follow, renewed, same};
 use crate::seen::{Sight, lock_of, message_without_moments, names, state_of, without_moments};
-use crate::story::{Mark, Question, Step};
+use crate::story::{Began, Mark, Question, Step};
 
 /// States live so long that nothing ends by itself while a slow machine looks at it.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);
@@ -157,11 +157,8 @@ impl Stage {
                         lease: Duration::from_secs(*seconds),
                         retake_until: retake_until(*may_retake),
                     };
-                    let answers = self
-                        .coordinator
-                        .renew(std::slice::from_ref(&ask))
-                        .await
-                        .unwrap();
+                    let answers = self.coordinator.renew(std::slice::from_ref(&ask)).await;
+                    let answers = answers.unwrap();
                     assert_eq!(answers.len(), 1);
                     (
                         renewed(answers[0].unwrap()),
@@ -175,6 +172,7 @@ impl Stage {
                     payload,
                     may_retake,
                     spare_value,
+                    began,
                     ..
                 } => {
                     let ask = FinishAsk {
@@ -183,7 +181,7 @@ impl Stage {
                         life: LIFE,
                         seen,
                         retake_until: retake_until(*may_retake),
-                        began: None,
+                        began: began.map(began_at),
                         spare_value: spare_value.map(Duration::from_micros),
                     };
                     let answer = self.coordinator.finish(key, &ask).await.unwrap();
@@ -206,10 +204,7 @@ impl Stage {
                 }
                 Question::Look => {
                     let answer = self.coordinator.read(key).await.unwrap();
-                    let said = |state: Option<bytes::Bytes>| {
-                        Said::Looked(state.map(|state| without_moments(state.to_vec())))
-                    };
-                    (said(answer), said(cell.read(now)), None)
+                    (looked(answer), looked(cell.read(now)), None)
                 }
                 Question::LockVanishes => {
                     self.remove(&names(key)[0]);
@@ -348,6 +343,10 @@ fn mark_of(question: &Question, sight: &Sight) -> Seen {
     }
 }
 
+fn looked(state: Option<bytes::Bytes>) -> Said {
+    Said::Looked(state.map(|state| without_moments(state.to_vec())))
+}
+
 fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
     for flight in flights() {
         cell.abandon(now, key, flight);
@@ -357,6 +356,13 @@ fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
 fn forget_state(cell: &mut Cell, now: ServerTime) {
     cell.plant(bytes::Bytes::new(), now);
     cell.expire(now);
+}
+
+fn began_at(began: Began) -> ServerTime {
+    ServerTime::from_micros(match began {
+        Began::Long => 1,
+        Began::JustNow => 9_000_000_000_000_000,
+    })
 }
 
 /// Of two clocks that differ it is far ahead, or far behind.
