@@ -58,10 +58,15 @@
 //! | know what is promised, and the test behind each promise | [`promises`] |
 //! | run the Redis, its rights, its alarms | [`operating`] |
 //!
+//! Coming from `cached`, `moka` or a lock of your own:
+//! [the guide](https://github.com/coalesce-rs/coalesce/blob/main/docs/migrating.md).
+//!
 //! When to use this and when not, the four clocks, and what happens in which failure are in the
 //! [README](https://github.com/coalesce-rs/coalesce#readme).
 
-pub use coalesce_macros::{KeyPart, coalesce};
+pub use coalesce_macros::KeyPart;
+#[doc = include_str!("attribute.md")]
+pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
     AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
     CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
@@ -84,3 +89,8 @@ pub mod operating {}
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Compiles and runs the guide's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/migrating.md")]
+struct Migrating;
