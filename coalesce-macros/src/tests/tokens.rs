@@ -104,7 +104,7 @@ fn a_body_is_printed_once() {
             "async fn f(id: u64) -> u64 { Box::pin(f(only_here(id))).await }",
             "fn f() -> Pin<Box<dyn Future<Output = u64> + Send>> { only_here() }",
         ] {
-            let expansion = crate::attribute(tokens(arguments), tokens(function));
+            let expansion = crate::attribute::attribute(tokens(arguments), tokens(function));
             let count = expansion.unwrap().to_string().matches("only_here").count();
             assert_eq!(count, 1, "{arguments}: {function}");
         }
