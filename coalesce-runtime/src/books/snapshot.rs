@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ports::event::{
     BypassReasons, CallOutcomes, Causes, Endings, Faults, Incidents, Operations,
 };
+use crate::ports::health::BreakerState;
 
 /// What one coalescer has counted and measured since it was built.
 ///
@@ -43,6 +44,12 @@ pub struct Gauges {
     pub executions: u64,
     /// Channels subscribed to, lingering ones included.
     pub subscriptions: u64,
+    /// All connections are up. Always so in memory, as for the next.
+    pub connected: bool,
+    /// Followers are told when a flight ends. When not, they find out by polling.
+    pub subscribed: bool,
+    /// Whether questions are asked at all: `closed` is well, `half_open` on trial, and `open` for a moment not.
+    pub breaker: BreakerState,
 }
 
 /// What has been counted and measured in one namespace.

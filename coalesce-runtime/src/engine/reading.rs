@@ -162,8 +162,8 @@ mod tests {
             Reading::Fresh
         );
         let before = COMPUTED.minus(SECOND + Duration::from_micros(1));
-        let stale = Reading::Stale { refresh: true };
-        assert_eq!(read(&state, &policy, before), stale);
+        let late = Reading::Stale { refresh: true };
+        assert_eq!(read(&state, &policy, before), late);
     }
 
     #[test]

@@ -178,11 +178,12 @@ impl<T: Topology> Scene<T> {
     pub(crate) fn ends_well(mut self, more: Duration) {
         let trouble_left = self.trouble_since.map(|since| since..=u64::MAX);
         self.trouble.extend(trouble_left);
+        let stopped = self.ledger.standstills();
         let expected = Expectation {
             longest: 2 * self.body + more,
             trouble: &self.trouble,
             killed: &self.killed,
-            stopped: &[],
+            stopped: &stopped,
             age: Duration::from_secs(if self.retains { 3_600 } else { 0 }),
             switched: self.switched,
         };
