@@ -31,7 +31,9 @@ async fn a_follower_runs_the_body_two_deadlines_after_its_first_question_without
             let builder = Coalescer::builder().coordinator(way.clone());
             let pod = builder.build().await.unwrap();
             let (call, body) = (pod.call("n").key(1), ledger.clone());
-            let call = tokio::spawn(call.run(move || async move { body.run(0 * MS).await }));
+            let call = tokio::spawn(
+                call.run(move || async move { body.run(std::time::Duration::ZERO).await }),
+            );
             tokio::time::sleep(waited * MS).await;
             way.cut(fault);
             let cut = Instant::now();
