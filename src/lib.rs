@@ -62,12 +62,12 @@
 
 pub use coalesce_macros::{KeyPart, coalesce};
 pub use coalesce_runtime::{
-    AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
+    Advice, AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
     CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
     Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
     MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
-    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, UrlProblem, call_sites,
-    canonical, codec, coordination, observing,
+    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, Traffic, UrlProblem,
+    Verdict, call_sites, canonical, codec, coordination, observing,
 };
 
 #[doc(hidden)]

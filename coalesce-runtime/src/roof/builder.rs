@@ -41,6 +41,7 @@ pub struct CoalescerBuilder {
     settings: Settings,
     values: HashMap<String, String>,
     observers: Guests,
+    advise_every: Option<Duration>,
     #[cfg(feature = "metrics")]
     shows_gauges: bool,
 }
@@ -182,6 +183,13 @@ impl CoalescerBuilder {
         self
     }
 
+    /// Logs every `pause` what the advisor says of each namespace with a hundred calls or more, at the level
+    /// of information. At least a second. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
+    pub const fn advise_every(mut self, pause: Duration) -> Self {
+        self.advise_every = Some(pause);
+        self
+    }
+
     /// Tells the `metrics` facade what happens, under the names that
     /// [docs/metrics.md](https://github.com/coalesce-rs/coalesce/blob/main/docs/metrics.md) lists.
     ///
@@ -230,6 +238,9 @@ impl CoalescerBuilder {
         let core = Arc::new(Core::new(coordinator, self.settings, Arc::new(observers)));
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
+        if let Some(pause) = self.advise_every {
+            tokio::spawn(super::advice::say_every(pause, Arc::downgrade(&books)));
+        }
         #[cfg(feature = "metrics")]
         if self.shows_gauges {
             tokio::spawn(super::gauges::show(Arc::downgrade(&core)));
@@ -252,7 +263,7 @@ impl CoalescerBuilder {
             max_refreshes,
             limits,
         } = self.settings;
-        let millisecond = Duration::from_millis(1);
+        let (second, millisecond) = (Duration::from_secs(1), Duration::from_millis(1));
         let too_short = [
             ("lease", lease, 10 * millisecond),
             ("polls", poll.first, millisecond),
@@ -263,6 +274,7 @@ impl CoalescerBuilder {
                 self.deadline.unwrap_or(millisecond),
                 millisecond,
             ),
+            ("advise_every", self.advise_every.unwrap_or(second), second),
         ];
         let mut problems: Vec<_> = too_short
             .into_iter()
