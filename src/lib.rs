@@ -48,6 +48,7 @@
 //! | make your own type part of a key | [`KeyPart`](derive@KeyPart), [`canonical`] |
 //! | have values written as JSON, or in another way | [`codec`] |
 //! | make request headers part of a key | [`Headers`] |
+//! | spawn tasks in a body | [`carry`] |
 //! | know what can go wrong | [`Error`], [`Fault`], [`BuildError`] |
 //! | count and measure | [`Coalescer::snapshot`], [`Snapshot`], [`observing::Observer`] |
 //! | see what is configured | [`call_sites`], [`Coalescer::call_sites`] |
@@ -57,17 +58,22 @@
 //! | know what is promised, and the test behind each promise | [`promises`] |
 //! | run the Redis, its rights, its alarms | [`operating`] |
 //!
+//! Coming from `cached`, `moka` or a lock of your own:
+//! [the guide](https://github.com/coalesce-rs/coalesce/blob/main/docs/migrating.md).
+//!
 //! When to use this and when not, the four clocks, and what happens in which failure are in the
 //! [README](https://github.com/coalesce-rs/coalesce#readme).
 
-pub use coalesce_macros::{KeyPart, coalesce};
+pub use coalesce_macros::KeyPart;
+#[doc = include_str!("attribute.md")]
+pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
     Advice, AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
     CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
     Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
     MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
     Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, Traffic, UrlProblem,
-    Verdict, call_sites, canonical, codec, coordination, observing,
+    Verdict, call_sites, canonical, carry, codec, coordination, observing,
 };
 
 #[doc(hidden)]
@@ -83,3 +89,8 @@ pub mod operating {}
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Compiles and runs the guide's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/migrating.md")]
+struct Migrating;

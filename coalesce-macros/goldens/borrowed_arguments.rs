@@ -43,14 +43,14 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || {
-                    let db = <Arc<Pool> as ::coalesce::__private::Lent>::copied(db);
-                    let log = ::coalesce::__private::Lent::copied(log);
-                    let name = <str as ::coalesce::__private::Lent>::copied(name);
+                    let db = <Arc<Pool> as ::std::borrow::ToOwned>::to_owned(db);
+                    let log = ::std::borrow::ToOwned::to_owned(log);
+                    let name = <str as ::std::borrow::ToOwned>::to_owned(name);
                     let tags = ::core::option::Option::map(
                         tags,
-                        <[Tag] as ::coalesce::__private::Lent>::copied,
+                        <[Tag] as ::std::borrow::ToOwned>::to_owned,
                     );
-                    let entity = <T as ::coalesce::__private::Lent>::copied(entity);
+                    let entity = <T as ::std::borrow::ToOwned>::to_owned(entity);
                     async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             Vec<T>,

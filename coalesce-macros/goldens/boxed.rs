@@ -107,12 +107,10 @@ mod after {
                     .run(
                         __coalesce_shape,
                         move || {
-                            let __coalesce_self = <Self as ::coalesce::__private::Lent>::copied(
+                            let __coalesce_self = <Self as ::core::clone::Clone>::clone(
                                 self,
                             );
-                            let name = <str as ::coalesce::__private::Lent>::copied(
-                                name,
-                            );
+                            let name = <str as ::std::borrow::ToOwned>::to_owned(name);
                             async move {
                                 if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                                     Option<u64>,

@@ -36,24 +36,24 @@ mod after {
         mut name: impl Name,
     ) -> ::coalesce::Entry<'__coalesce, Order> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
-            "get_order",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
-        );
+                "get_order",
+                ::core::module_path!(),
+                ::core::file!(),
+                ::core::line!(),
+            )
+            .in_entry("get_order_entry");
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
                 &__COALESCE_SITE,
                 ::coalesce::__private::path_of(|| {}),
             )
-            .in_entry("get_order_entry")
             .key(&[&id, &name.id()]);
         let __coalesce_shape = ::coalesce::__private::shape!(Order);
         __coalesce_call
             .entry(
                 __coalesce_shape,
                 move || {
-                    let db = <Pool as ::coalesce::__private::Lent>::copied(db);
+                    let db = <Pool as ::std::borrow::ToOwned>::to_owned(db);
                     async move {
                         if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                             Order,
@@ -108,7 +108,7 @@ mod after {
                 .entry(
                     __coalesce_shape,
                     move || {
-                        let name = <str as ::coalesce::__private::Lent>::copied(name);
+                        let name = <str as ::std::borrow::ToOwned>::to_owned(name);
                         async move {
                             if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
                                 Result<Order, Error>,

@@ -39,7 +39,7 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || {
-                        let __coalesce_self = <Self as ::coalesce::__private::Lent>::copied(
+                        let __coalesce_self = <Self as ::core::clone::Clone>::clone(
                             self,
                         );
                         async move {

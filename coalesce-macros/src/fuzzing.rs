@@ -13,6 +13,7 @@ pub fn attribute(data: &[u8]) {
     let (Some(arguments), Some(item)) = (tokens(arguments), tokens(item)) else {
         return;
     };
+    derived(item.clone());
     let applied = crate::attribute::applied(arguments.clone(), item.clone());
     match crate::attribute::attribute(arguments, item.clone()) {
         Ok(expansion) => {
@@ -31,6 +32,18 @@ pub fn attribute(data: &[u8]) {
     }
 }
 
+/// The item as it stands below a derive: an `impl`, or errors that say something.
+fn derived(item: TokenStream) {
+    match crate::derive::key_part(item) {
+        Ok(tokens) => assert!(syn::parse2::<syn::File>(tokens).is_ok()),
+        Err(errors) => {
+            for error in errors {
+                assert!(error.to_string().len() > 5, "{error}");
+            }
+        }
+    }
+}
+
 /// None for what no compiler hands to an attribute: not made of tokens, too long, or nested too deep.
 fn tokens(text: &str) -> Option<TokenStream> {
     let opening = text.matches(['(', '[', '{', '<', '&', '-', '!', '*', '|', '=']);
@@ -42,6 +55,18 @@ fn tokens(text: &str) -> Option<TokenStream> {
 mod tests {
     use std::fs;
     use std::path::Path;
+
+    /// The target takes this crate's modules in one by one.
+    #[test]
+    fn the_target_has_every_module_of_this_crate() {
+        let target = include_str!("../../fuzz/fuzz_targets/attribute.rs");
+        let modules = include_str!("lib.rs").lines();
+        let modules = modules.filter(|line| line.starts_with("mod ") && *line != "mod tests;");
+        assert!(modules.clone().count() > 5);
+        for module in modules {
+            assert!(target.contains(module), "no {module}");
+        }
+    }
 
     #[test]
     fn what_must_hold_for_any_tokens_holds_for_every_seed_and_next_to_it() {

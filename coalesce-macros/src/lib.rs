@@ -19,19 +19,7 @@ mod tokens;
 
 use proc_macro2::TokenStream;
 
-/// Makes callers of an async function share one execution, in one process and across processes.
-///
-/// Callers with equal keys at the same time are one flight: one of them runs the body, the others
-/// wait for its outcome. With `fresh_ttl` the outcome is also served to those who come later.
-///
-/// ```text
-/// #[coalesce(key = order_id, skip(db), fresh_ttl = "${ORDERS_FRESH_TTL:30s}", stale_ttl = "5m")]
-/// async fn get_order(db: &Db, order_id: u64) -> Result<Order, OrderError> {
-///     db.order(order_id).await
-/// }
-/// ```
-///
-/// # Options
+/// The options at a glance.
 ///
 /// | option | meaning | default |
 /// |---|---|---|
@@ -49,26 +37,12 @@ use proc_macro2::TokenStream;
 /// | `keep_errors = "2s"` | how long an `Err` is served to later callers | 0 |
 /// | `on_redis_error = "run"`, `"fail"` | what happens while Redis cannot be asked | `"run"` |
 /// | `max_payload = "1MiB"` | above this size a value is not stored | `"1MiB"` |
+/// | `codec = json`, `postcard`, `my::Codec` | how values are written | MessagePack with names |
 /// | `enabled = "${ORDERS_COALESCE:true}"` | whether the attribute does anything | `true` |
 /// | `inline` | run the body in the caller's own task, on the caller's own arguments | detached |
 /// | `entry = get_order_entry` | also emit a function that gives the typed entry, to look at, refresh or invalidate it; `Self::get_order_entry` for an associated function without `self` | none |
 /// | `coalescer = self.coalescer` | the coalescer to use | the process-wide one |
 /// | `crate = my_crate::coalesce` | where generated code finds this library | `::coalesce` |
-///
-/// A clock is a number of seconds, a string such as `"1h 30m"`, or the path of a `Duration`
-/// constant. A string may interpolate values that are known when the program starts: `"${NAME}"`
-/// or `"${NAME:default}"`.
-///
-/// # What the body may use
-///
-/// The body runs in a task of its own, so that a caller who gives up does not stop work that
-/// others wait for. Arguments are moved there, references are copied with `ToOwned` and `&self`
-/// with `Clone`, all of it only when a flight starts. With `inline` nothing is copied and nothing
-/// has to be `'static` or `Send`, but the flight ends with the caller.
-///
-/// A body that awaits its own function, boxed, needs `inline`, or a signature that returns
-/// `Pin<Box<dyn Future<Output = T> + Send>>`: the compiler cannot see that a future which contains
-/// itself is `Send`.
 #[proc_macro_attribute]
 pub fn coalesce(
     arguments: proc_macro::TokenStream,

@@ -5,7 +5,6 @@
 pub use crate::__coalesce_register as register;
 pub use crate::__coalesce_shape as shape;
 pub use crate::roof::call::{Call, path_of};
-pub use crate::roof::lent::Lent;
 pub use crate::roof::probe::Probe;
 pub use crate::roof::shape::Shape;
 pub use crate::roof::site::CallSite;

@@ -24,6 +24,7 @@ pub use advisor::{Advice, Verdict};
 pub use backend::memory::MemoryCoordinator;
 pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
 pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot, Traffic};
+pub use flight::context::carry;
 pub use ports::headers::Headers;
 pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};
 pub use roof::builder::CoalescerBuilder;

@@ -8,6 +8,8 @@
 mod analyze;
 #[path = "../../coalesce-macros/src/attribute.rs"]
 mod attribute;
+#[path = "../../coalesce-macros/src/derive.rs"]
+mod derive;
 #[path = "../../coalesce-macros/src/diagnostics.rs"]
 mod diagnostics;
 #[path = "../../coalesce-macros/src/expand/mod.rs"]

@@ -2,8 +2,8 @@
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Type;
 use syn::spanned::Spanned;
-use syn::{Path, Type};
 
 use super::{own_self, signature};
 use crate::analyze::{Carried, CopiedReceiver, Form, Model, Passage, Place};
@@ -51,8 +51,8 @@ pub(crate) fn run(model: &Model) -> TokenStream {
 ///
 /// ```text
 /// move || {
-///     let __coalesce_self = <Self as Lent>::copied(self);
-///     let name = <str as Lent>::copied(name);
+///     let __coalesce_self = <Self as Clone>::clone(self);
+///     let name = ToOwned::to_owned(name);
 ///     async move {
 ///         let __coalesce_self = &__coalesce_self;
 ///         let name: &str = Borrow::borrow(&name);
@@ -61,7 +61,6 @@ pub(crate) fn run(model: &Model) -> TokenStream {
 /// }
 /// ```
 fn maker(model: &Model) -> TokenStream {
-    let root = &model.root;
     let mut body = model.function.body.clone();
     let mut copies = Vec::new();
     let mut lends = Vec::new();
@@ -70,10 +69,10 @@ fn maker(model: &Model) -> TokenStream {
             && let Some(rewritten) = own_self::rewrite(&body)
         {
             body = rewritten;
-            copies.push(copy_self(root, receiver));
+            copies.push(copy_self(receiver));
             lends.push(lend_self(receiver));
         }
-        copies.extend(carried.iter().filter_map(|carried| copy(root, carried)));
+        copies.extend(carried.iter().filter_map(copy));
         lends.extend(carried.iter().map(lend));
     }
     let future = future(model, &lends, body);
@@ -134,13 +133,13 @@ fn without_brace_lint(mut body: Group) -> Group {
     body
 }
 
-fn copy_self(root: &Path, receiver: &CopiedReceiver) -> TokenStream {
+fn copy_self(receiver: &CopiedReceiver) -> TokenStream {
     let CopiedReceiver { referent, itself } = receiver;
     let owned = names::owned_self(itself.span);
-    // The caret of what cannot be copied goes to the receiver.
+    // The caret of a missing `Clone` goes to the receiver.
     let span = Span::mixed_site().located_at(itself.span);
-    let copied = quote_spanned!(span=> <#referent as #root::__private::Lent>::copied(#itself));
-    quote!(let #owned = #copied;)
+    let clone = quote_spanned!(span=> <#referent as ::core::clone::Clone>::clone(#itself));
+    quote!(let #owned = #clone;)
 }
 
 fn lend_self(receiver: &CopiedReceiver) -> TokenStream {
@@ -148,7 +147,7 @@ fn lend_self(receiver: &CopiedReceiver) -> TokenStream {
     quote!(let #owned = &#owned;)
 }
 
-fn copy(root: &Path, carried: &Carried) -> Option<TokenStream> {
+fn copy(carried: &Carried) -> Option<TokenStream> {
     let Carried {
         cfgs,
         ident,
@@ -158,23 +157,23 @@ fn copy(root: &Path, carried: &Carried) -> Option<TokenStream> {
     let value = match passage {
         Passage::Moved => return None,
         Passage::Lent(ty) => {
-            let copied = copied(root, ty);
-            quote!(#copied(#ident))
+            let to_owned = to_owned(ty);
+            quote!(#to_owned(#ident))
         }
-        Passage::LentNameless => quote!(#root::__private::Lent::copied(#ident)),
+        Passage::LentNameless => quote!(::std::borrow::ToOwned::to_owned(#ident)),
         Passage::LentOption(ty) => {
-            let copied = copied(root, ty);
-            quote!(::core::option::Option::map(#ident, #copied))
+            let to_owned = to_owned(ty);
+            quote!(::core::option::Option::map(#ident, #to_owned))
         }
     };
     let lint = names::used_underscore(ident);
     Some(quote!(#(#cfgs)* #lint let #ident = #value;))
 }
 
-/// What copies a `ty`, with the caret on the argument's type if that cannot be copied.
-fn copied(root: &Path, ty: &Type) -> TokenStream {
+/// `ToOwned::to_owned`, with the caret on the argument's type if that has no such thing.
+fn to_owned(ty: &Type) -> TokenStream {
     let span = Span::mixed_site().located_at(ty.span());
-    quote_spanned!(span=> <#ty as #root::__private::Lent>::copied)
+    quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::to_owned)
 }
 
 /// The statement that gives an argument its name and type back.

@@ -2,7 +2,6 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprReference, Path, Token};
 
@@ -22,7 +21,6 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
     let root = &model.root;
     let (site, call) = (names::site(), names::call(Span::mixed_site()));
     let path = path(model);
-    let entry = entry(model);
     let key = key(root, &model.key);
     let coalescer = model.coalescer.as_ref().map(|coalescer| {
         let coalescer = reference_to(coalescer);
@@ -32,7 +30,6 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
     quote! {
         #lint
         let #call = #root::__private::Call::new(&#site, #path)
-            #entry
             #key
             #coalescer;
     }
@@ -55,14 +52,7 @@ fn path(model: &Model) -> TokenStream {
     }
 }
 
-/// In an entry's function whose own path names the work, what is to be taken out of that path.
-fn entry(model: &Model) -> Option<TokenStream> {
-    let name = model.entry.as_ref().filter(|_| has_nameless_types(model))?;
-    let name = name.ident.unraw().to_string();
-    Some(quote!(.in_entry(#name)))
-}
-
-fn has_nameless_types(model: &Model) -> bool {
+pub(super) fn has_nameless_types(model: &Model) -> bool {
     let inputs = model.function.sig.inputs.to_token_stream();
     tokens::word(&inputs, "impl").is_some()
 }

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
+use super::call;
 use crate::analyze::{Model, Setting, Value};
 use crate::names;
 
@@ -21,6 +22,7 @@ pub(crate) fn statements(model: &Model) -> TokenStream {
     let site = names::site();
     let name = model.function.sig.ident.unraw().to_string();
     let settings = model.settings.iter().map(setting);
+    let entry = entry(model);
     quote! {
         static #site: #root::__private::CallSite =
             #root::__private::CallSite::new(
@@ -29,9 +31,20 @@ pub(crate) fn statements(model: &Model) -> TokenStream {
                 ::core::file!(),
                 ::core::line!(),
             )
-                #(#settings)*;
+                #(#settings)*
+                #entry;
         #root::__private::register!(&#site);
     }
+}
+
+/// In an entry's function whose own path names the work, what is to be taken out of that path.
+fn entry(model: &Model) -> Option<TokenStream> {
+    let name = model
+        .entry
+        .as_ref()
+        .filter(|_| call::has_nameless_types(model))?;
+    let name = name.ident.unraw().to_string();
+    Some(quote!(.in_entry(#name)))
 }
 
 fn setting(setting: &Setting) -> TokenStream {

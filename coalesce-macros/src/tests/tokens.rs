@@ -94,3 +94,19 @@ fn fields_paths_and_macros_of_the_same_name_are_no_variables() {
         assert!(!uses(&tokens(other), &name), "{other}");
     }
 }
+
+#[test]
+fn a_body_is_printed_once() {
+    for arguments in ["", "inline", "entry = g", "codec = json"] {
+        for function in [
+            "async fn f(id: u64) -> u64 { only_here(id) }",
+            "async fn f(&self, id: u64) -> u64 { only_here(self, id) }",
+            "async fn f(id: u64) -> u64 { Box::pin(f(only_here(id))).await }",
+            "fn f() -> Pin<Box<dyn Future<Output = u64> + Send>> { only_here() }",
+        ] {
+            let expansion = crate::attribute::attribute(tokens(arguments), tokens(function));
+            let count = expansion.unwrap().to_string().matches("only_here").count();
+            assert_eq!(count, 1, "{arguments}: {function}");
+        }
+    }
+}

@@ -212,6 +212,13 @@ impl Cell {
     /// REPLACE. The answer says whether a flight in progress was fenced.
     pub fn replace(&mut self, now: ServerTime, key: &Key, ask: &ReplaceAsk) -> Told<bool> {
         self.expire(now);
+        if self.seen() == Seen::from(ask.envelope.token) {
+            let fenced = self
+                .lock
+                .as_ref()
+                .is_some_and(|lock| lock.fenced_at.is_some());
+            return Told::quietly(fenced);
+        }
         if let Some(lock) = &mut self.lock {
             // The first fence counts: those who joined before it are the ones the outcome is for.
             lock.fenced_at.get_or_insert(now);

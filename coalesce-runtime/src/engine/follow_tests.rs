@@ -110,12 +110,25 @@ fn a_fenced_outcome_is_for_those_who_followed_that_flight_by_then() {
 #[test]
 fn an_outcome_too_big_for_a_message_is_read() {
     let mut follower = follower();
+    // The one below which it joined is not what it waits for.
+    let old = follower.heard(Message::Stored { token: OLD });
+    assert_eq!(old, Step::KeepWaiting);
     assert_eq!(
         follower.heard(Message::Stored { token: LEADER }),
         Step::Look
     );
     let state = envelope(LEADER).encode(&key());
     assert!(matches!(follower.looked(Some(&state)), Step::Settle(_)));
+}
+
+#[test]
+fn an_invalidated_state_is_no_outcome() {
+    let marker = Envelope {
+        status: Status::Invalidated,
+        ..envelope(OTHER)
+    };
+    let state = marker.encode(&key());
+    assert_eq!(follower().looked(Some(&state)), Step::KeepWaiting);
 }
 
 #[test]

@@ -43,6 +43,11 @@ mod tests {
     }
 
     #[test]
+    fn two_beats_may_be_lost_within_a_lease() {
+        assert_eq!(beat_of(3 * SECOND), SECOND);
+    }
+
+    #[test]
     fn the_pause_after_failed_refreshes_grows_and_is_bounded() {
         let pauses: Vec<_> = (0..9)
             .map(|failed| pause_after(failed, SECOND).as_secs())

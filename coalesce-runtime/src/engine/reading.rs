@@ -153,6 +153,19 @@ mod tests {
         );
     }
 
+    /// Two readers of one clock may differ by as much.
+    #[test]
+    fn a_value_stamped_a_second_ahead_is_fresh_still() {
+        let (state, policy) = (state(Status::Done), policy(10, 60));
+        assert_eq!(
+            read(&state, &policy, COMPUTED.minus(SECOND)),
+            Reading::Fresh
+        );
+        let before = COMPUTED.minus(SECOND + Duration::from_micros(1));
+        let late = Reading::Stale { refresh: true };
+        assert_eq!(read(&state, &policy, before), late);
+    }
+
     #[test]
     fn nothing_lives_shorter_than_its_delivery() {
         let delivery = 5 * SECOND;

@@ -70,6 +70,42 @@ impl Context {
     }
 }
 
+/// Carries the caller's surroundings into a task of its own: the request scope, and the flights it is part of.
+///
+/// Both are local to a task. Without this, work that a body spawns has no headers, and where it reaches the body's own
+/// key it waits for the very flight it is part of, until `wait_timeout`. What is part of no flight may be spawned
+/// without.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use coalesce_runtime::{Coalescer, carry};
+///
+/// let coalescer = Coalescer::builder().in_process().build().await?;
+/// let inner = coalescer.clone();
+/// let total: u64 = coalescer
+///     .call("shop::total")
+///     .run(move || async move {
+///         // The same key again: it runs through, because the task knows where it is.
+///         let part = inner.call("shop::total").run(|| async { 42_u64 });
+///         tokio::spawn(carry(part)).await.unwrap_or_default()
+///     })
+///     .await;
+/// assert_eq!(total, 42);
+/// # Ok::<(), coalesce_runtime::BuildError>(())
+/// # }).unwrap();
+/// ```
+pub fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let inside = INSIDE.try_with(Clone::clone).ok().flatten();
+    let headers = Headers::current();
+    async move {
+        let work = INSIDE.scope(inside, work);
+        match headers {
+            Some(headers) => headers.scope(work).await,
+            None => work.await,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +124,24 @@ mod tests {
                 assert!(!is_inside(&inner));
             })
             .await;
+    }
+
+    #[tokio::test]
+    async fn what_is_carried_into_a_task_knows_where_it_comes_from_and_other_tasks_do_not() {
+        let key = Key::new("a", &[]);
+        let headers = Headers::new([("x-tenant", "acme")]);
+        let body = {
+            let key = key.clone();
+            async move {
+                let knows =
+                    |key: Key| async move { (is_inside(&key), Headers::current().is_some()) };
+                let carried = tokio::spawn(carry(knows(key.clone()))).await;
+                let plain = tokio::spawn(knows(key)).await;
+                (carried.unwrap(), plain.unwrap())
+            }
+        };
+        let known = headers.scope(Context::of_flight(&key).run(body)).await;
+        assert_eq!(known, ((true, true), (false, false)));
     }
 
     #[tokio::test]

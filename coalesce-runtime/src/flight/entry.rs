@@ -39,6 +39,8 @@ pub(crate) struct Entry {
     pub(super) reader: Mutex<(Reader, Instant)>,
     /// Whether it has left the fold.
     pub(super) closed: AtomicBool,
+    /// Rung when it stands elsewhere.
+    pub(super) news: Notify,
     /// Rung when the last member leaves.
     pub(super) empty: Notify,
 }
@@ -75,6 +77,7 @@ impl Entry {
             driven: AtomicBool::new(false),
             reader: Mutex::new((0, now())),
             closed: AtomicBool::new(false),
+            news: Notify::new(),
             empty: Notify::new(),
         }
     }
@@ -86,7 +89,14 @@ impl Entry {
     /// The driver leads: whoever takes the seat brings the body.
     pub(crate) fn offer(&self, seat: Seat) {
         *self.seat() = Some(seat);
-        self.stage.send_replace(Stage::Offered);
+        self.stands(Stage::Offered);
+    }
+
+    /// Where it stands from now on. Those who wait are woken in the order in which they came: it is the first of them
+    /// that brings the body, and a simulation tells the same story twice.
+    pub(super) fn stands(&self, stage: Stage) {
+        self.stage.send_replace(stage);
+        self.news.notify_waiters();
     }
 
     /// Whether a driver task works for this entry.

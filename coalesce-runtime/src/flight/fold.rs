@@ -61,7 +61,7 @@ impl Fold {
             && !entry.driven.load(Ordering::Relaxed);
         let mut reads = 0;
         if first {
-            entry.stage.send_replace(Stage::Working);
+            entry.stands(Stage::Working);
             reads = entry.next_reader();
         }
         let stage = entry.stage.subscribe();
@@ -86,7 +86,7 @@ impl Fold {
         if !waits || entry.driven.load(Ordering::Relaxed) {
             return 0;
         }
-        entry.stage.send_replace(Stage::Working);
+        entry.stands(Stage::Working);
         entry.next_reader()
     }
 
@@ -104,9 +104,7 @@ impl Fold {
     /// Ends an entry: those who wait are told, and nobody joins any more.
     pub(crate) fn settle(&self, entry: &Arc<Entry>, settlement: Settlement) {
         self.remove(entry);
-        entry
-            .stage
-            .send_replace(Stage::Settled(Arc::new(settlement)));
+        entry.stands(Stage::Settled(Arc::new(settlement)));
     }
 
     /// The body is over but its outcome is not stored yet: newcomers open an entry of their own,
@@ -162,7 +160,7 @@ impl Fold {
         } else if last {
             entry.empty.notify_one();
         } else if reads > 0 && entry.reader().0 == reads {
-            entry.stage.send_replace(Stage::Vacant);
+            entry.stands(Stage::Vacant);
         }
     }
 

@@ -81,17 +81,22 @@ impl Member {
     }
 
     /// Waits for another stage than the one seen last.
-    pub(crate) async fn changed(&mut self) {
-        // The sender lives in the entry, which this member holds.
-        let _ = self.stage.changed().await;
+    pub(crate) async fn changed(&self) {
+        loop {
+            let news = self.entry.news.notified();
+            // The sender lives in the entry, which this member holds.
+            if self.stage.has_changed().unwrap_or(true) {
+                return;
+            }
+            news.await;
+        }
     }
 
     /// Waits for the end.
     pub(crate) async fn settled(&mut self) {
-        let _ = self
-            .stage
-            .wait_for(|stage| matches!(stage, Stage::Settled(_)))
-            .await;
+        while !matches!(self.stage(), Stage::Settled(_)) {
+            self.changed().await;
+        }
     }
 }
 

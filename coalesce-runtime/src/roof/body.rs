@@ -49,7 +49,13 @@ enum Stored {
 
 impl Scene {
     /// The call, with a body that owns what it needs: it outlives its caller, and can run behind a stale answer.
-    pub(crate) async fn detached<R, S, F, Fut>(self, ticket: Ticket, shape: S, body: F) -> R
+    // No `async fn`: its future would hold the call a second time.
+    pub(crate) fn detached<R, S, F, Fut>(
+        self,
+        ticket: Ticket,
+        shape: S,
+        body: F,
+    ) -> impl Future<Output = R>
     where
         R: Send + 'static,
         S: Shape<R>,
@@ -57,43 +63,49 @@ impl Scene {
         Fut: Future<Output = R> + Send + 'static,
     {
         let waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), ticket, true);
-        self.detached_from(waiter, shape, body).await
+        self.detached_from(waiter, shape, body)
     }
 
     /// The same, from a waiter that has wishes of its own.
-    pub(crate) async fn detached_from<R, S, F, Fut>(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` holds its arguments twice: as such, and as variables"
+    )]
+    pub(crate) fn detached_from<R, S, F, Fut>(
         self,
         mut waiter: Waiter,
         shape: S,
         body: F,
-    ) -> R
+    ) -> impl Future<Output = R>
     where
         R: Send + 'static,
         S: Shape<R>,
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static,
     {
-        loop {
-            let turn = waiter.turn().await;
-            match self.next(&mut waiter, turn, shape) {
-                Next::Answer(answer, outcome) => {
-                    waiter.answered(outcome);
-                    return answer;
-                }
-                Next::Stale(answer, outdated) => {
-                    if let Some(outdated) = outdated {
-                        self.refresh_behind(shape, body, outdated);
+        async move {
+            loop {
+                let turn = waiter.turn().await;
+                match self.next(&mut waiter, turn, shape) {
+                    Next::Answer(answer, outcome) => {
+                        waiter.answered(outcome);
+                        return answer;
                     }
-                    waiter.answered(CallOutcome::Stale);
-                    return answer;
+                    Next::Stale(answer, outdated) => {
+                        if let Some(outdated) = outdated {
+                            self.refresh_behind(shape, body, outdated);
+                        }
+                        waiter.answered(CallOutcome::Stale);
+                        return answer;
+                    }
+                    Next::Seat(seat) => {
+                        let body = Box::pin(body());
+                        return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
+                    }
+                    Next::Again => {}
+                    Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
+                    Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
                 }
-                Next::Seat(seat) => {
-                    let body = Box::pin(body());
-                    return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
-                }
-                Next::Again => {}
-                Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
-                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
             }
         }
     }

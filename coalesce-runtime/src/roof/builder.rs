@@ -184,7 +184,7 @@ impl CoalescerBuilder {
     }
 
     /// Logs every `pause` what the advisor says of each namespace with a hundred calls or more, at the level
-    /// of information. At least a second. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
+    /// of information. From a second to a day. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
     pub const fn advise_every(mut self, pause: Duration) -> Self {
         self.advise_every = Some(pause);
         self
@@ -264,23 +264,30 @@ impl CoalescerBuilder {
             limits,
         } = self.settings;
         let (second, millisecond) = (Duration::from_secs(1), Duration::from_millis(1));
-        let too_short = [
-            ("lease", lease, 10 * millisecond),
-            ("polls", poll.first, millisecond),
-            ("delivery_window", delivery, millisecond),
-            ("refresh_pause", refresh_pause, millisecond),
-            (
-                "operation_deadline",
-                self.deadline.unwrap_or(millisecond),
-                millisecond,
-            ),
-            ("advise_every", self.advise_every.unwrap_or(second), second),
-        ];
-        let mut problems: Vec<_> = too_short
-            .into_iter()
-            .filter(|(_, value, least)| value < least)
-            .map(|(option, value, least)| problem(option, format!("{value:?} is below {least:?}")))
-            .collect();
+        let (minute, hour) = (Duration::from_mins(1), Duration::from_hours(1));
+        let advise_every = self.advise_every.unwrap_or(second);
+        let deadline = self.deadline.unwrap_or(millisecond);
+        let mut problems: Vec<_> = [
+            ("lease", lease, 10 * millisecond, hour),
+            ("polls", poll.first, millisecond, hour),
+            ("polls", poll.widest, millisecond, hour),
+            ("delivery_window", delivery, millisecond, 24 * hour),
+            ("refresh_pause", refresh_pause, millisecond, 24 * hour),
+            ("operation_deadline", deadline, millisecond, minute),
+            ("advise_every", advise_every, second, 24 * hour),
+        ]
+        .into_iter()
+        .filter_map(|(option, value, least, most)| {
+            let wrong = if value < least {
+                format!("{value:?} is below {least:?}")
+            } else if value > most {
+                format!("{value:?} is above {most:?}")
+            } else {
+                return None;
+            };
+            Some(problem(option, wrong))
+        })
+        .collect();
         if poll.widest < poll.first {
             problems.push(problem(
                 "polls",

@@ -24,8 +24,6 @@ use crate::words::policy::{MissingHeader, Policy};
 pub struct Call {
     site: &'static CallSite,
     path: &'static str,
-    /// The entry's function, when `path` is its path and not that of the annotated function.
-    entry: Option<&'static str>,
     key: KeyBuilder,
     coalescer: Option<Coalescer>,
 }
@@ -63,16 +61,9 @@ impl Call {
         Self {
             site,
             path,
-            entry: None,
             key: KeyBuilder::default(),
             coalescer: None,
         }
-    }
-
-    /// The path is that of the entry's function `name`, which stands beside the annotated one.
-    pub const fn in_entry(mut self, name: &'static str) -> Self {
-        self.entry = Some(name);
-        self
     }
 
     /// The parts of the key, in order.
@@ -96,20 +87,17 @@ impl Call {
     }
 
     /// Runs the call with a body that owns what it needs.
+    // The compiler shows the line of a bound that is not met, so the advice stands on it.
     pub async fn run<R, S, F, Fut>(self, shape: S, body: F) -> R
     where
         R: Send + 'static,
         S: Shape<R>,
         F: FnOnce() -> Fut,
-        Fut: Future<Output = R> + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static, // a task of its own; with `inline` the caller's
     {
         match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
-            Prepared::Bypass(passage) => {
-                let answer = body().await;
-                passage.close();
-                answer
-            }
+            Prepared::Bypass(passage) => passage.through(Box::pin(body())).await,
             Prepared::Refused(refusal) => refusal,
         }
     }
@@ -123,11 +111,7 @@ impl Call {
     {
         match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
-            Prepared::Bypass(passage) => {
-                let answer = body().await;
-                passage.close();
-                answer
-            }
+            Prepared::Bypass(passage) => passage.through(Box::pin(body())).await,
             Prepared::Refused(refusal) => refusal,
         }
     }
@@ -144,7 +128,9 @@ impl Call {
     }
 
     async fn prepare<R, S: Shape<R>>(self, shape: S) -> Prepared<R> {
-        match self.locate().await {
+        // Found first, so that what waits for it holds the call only once.
+        let coalescer = self.coalescer().await;
+        match self.locate_on(coalescer) {
             Located::Nowhere => Prepared::Bypass(Passage(None)),
             Located::MissingHeader(coalescer, policy, namespace, error) => {
                 let ticket = Ticket::without_key(&coalescer.0.core.observers, &namespace);
@@ -166,19 +152,27 @@ impl Call {
 
     /// The coalescer, the policy and the key of this call.
     pub(crate) async fn locate(self) -> Located {
-        let coalescer = match self.coalescer {
-            Some(coalescer) => coalescer,
-            None => match default_coalescer().await {
-                Some(coalescer) => coalescer.clone(),
-                None => return Located::Nowhere,
-            },
+        let coalescer = self.coalescer().await;
+        self.locate_on(coalescer)
+    }
+
+    async fn coalescer(&self) -> Option<Coalescer> {
+        match &self.coalescer {
+            Some(coalescer) => Some(coalescer.clone()),
+            None => default_coalescer().await.cloned(),
+        }
+    }
+
+    fn locate_on(self, coalescer: Option<Coalescer>) -> Located {
+        let Some(coalescer) = coalescer else {
+            return Located::Nowhere;
         };
         let policy = coalescer.policy_of(self.site);
         let namespace = policy
             .namespace
             .clone()
-            .unwrap_or_else(|| match self.entry {
-                Some(entry) => renamed(self.path, entry, self.site.function()).into(),
+            .unwrap_or_else(|| match self.site.in_entry {
+                Some(entry) => renamed(self.path, entry, self.site.function).into(),
                 None => self.path.into(),
             });
         let mut key = self.key;
@@ -235,11 +229,13 @@ impl Passage {
         Self(Some(ticket))
     }
 
-    /// The body has answered the call. Not an `async fn` around it, which would hold it twice.
-    pub(crate) fn close(self) {
+    /// Lets the body answer the call.
+    pub(crate) async fn through<Fut: Future + Unpin>(self, body: Fut) -> Fut::Output {
+        let answer = body.await;
         if let Some(ticket) = self.0 {
             ticket.close(CallOutcome::Bypassed);
         }
+        answer
     }
 }
 

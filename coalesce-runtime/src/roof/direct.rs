@@ -91,9 +91,7 @@ impl DirectCall {
         match route(&self.coalescer, &self.policy, &key) {
             Route::Bypass(reason) => {
                 let passage = Passage::new(ticket, reason);
-                let answer = body().await;
-                passage.close();
-                answer
+                passage.through(Box::pin(body())).await
             }
             Route::Coalesce => {
                 let scene = Scene {

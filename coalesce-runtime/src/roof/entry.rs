@@ -124,9 +124,7 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
                     Route::Coalesce => self.work.flight(scene, ticket).await,
                     Route::Bypass(reason) => {
                         let passage = Passage::new(ticket, reason);
-                        let answer = self.work.bypass().await;
-                        passage.close();
-                        answer
+                        passage.through(self.work.bypass()).await
                     }
                 }
             }

@@ -12,7 +12,6 @@ pub(crate) mod form;
 #[cfg(feature = "metrics")]
 mod gauges;
 pub(crate) mod health;
-pub(crate) mod lent;
 pub(crate) mod probe;
 pub(crate) mod shape;
 pub(crate) mod site;

@@ -19,6 +19,8 @@ pub struct CallSite {
     pub(super) file: &'static str,
     pub(super) line: u32,
     pub(super) namespace: Option<&'static str>,
+    /// The entry's function, where the path of a call is its path and not that of the annotated one.
+    pub(super) in_entry: Option<&'static str>,
     version: Option<u32>,
     pub(super) fresh_ttl: Option<Clock>,
     pub(super) stale_ttl: Option<Clock>,
@@ -92,6 +94,7 @@ impl CallSite {
             file,
             line,
             namespace: None,
+            in_entry: None,
             version: None,
             fresh_ttl: None,
             stale_ttl: None,
@@ -129,12 +132,7 @@ impl CallSite {
         self
     }
 
-    texts! { missing_header, errors, on_redis_error, max_payload, enabled, namespace, }
-
-    /// The function's name.
-    pub const fn function(&self) -> &'static str {
-        self.function
-    }
+    texts! { missing_header, errors, on_redis_error, max_payload, enabled, namespace, in_entry, }
 
     /// The policy this site means, when `lookup` knows the values; problems go into `problems`.
     pub(crate) fn policy(&self, lookup: &dyn Lookup, problems: &mut Vec<Problem>) -> Policy {

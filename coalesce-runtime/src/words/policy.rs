@@ -205,6 +205,9 @@ impl Policy {
     /// Above this many encoded bytes nothing is stored, unless `max_payload` says otherwise.
     pub const DEFAULT_MAX_PAYLOAD: usize = 1024 * 1024;
 
+    /// The highest ceiling. Redis takes 512 MiB at once, header included, and cuts a connection that sends more.
+    pub const MAX_PAYLOAD: usize = 511 * 1024 * 1024;
+
     /// The default settings with these clocks.
     pub fn new(clocks: Clocks) -> Self {
         Self {
@@ -228,20 +231,20 @@ impl Policy {
         }
     }
 
-    /// The same policy, serving a stored error to later callers for this long.
+    /// The same policy, serving a stored error to later callers for this long: [`Clocks::MAX`] at most.
     #[must_use]
     pub fn keep_errors(self, keep_errors: Duration) -> Self {
         Self {
-            keep_errors,
+            keep_errors: keep_errors.min(Clocks::MAX),
             ..self
         }
     }
 
-    /// The same policy with another ceiling for encoded values, in bytes.
+    /// The same policy with another ceiling for encoded values, in bytes: [`Policy::MAX_PAYLOAD`] at most.
     #[must_use]
     pub fn max_payload(self, max_payload: usize) -> Self {
         Self {
-            max_payload,
+            max_payload: max_payload.min(Self::MAX_PAYLOAD),
             ..self
         }
     }
@@ -299,6 +302,15 @@ mod tests {
                 "{problem}"
             );
         }
+    }
+
+    #[test]
+    fn what_redis_would_not_take_is_brought_down_to_what_it_takes() {
+        let policy = Policy::default()
+            .max_payload(usize::MAX)
+            .keep_errors(Duration::MAX);
+        assert_eq!(policy.max_payload, Policy::MAX_PAYLOAD);
+        assert_eq!(policy.keep_errors, Clocks::MAX);
     }
 
     #[test]

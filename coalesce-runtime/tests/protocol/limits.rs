@@ -84,6 +84,27 @@ async fn there_is_no_refresh_where_there_is_no_room_for_its_key() {
 }
 
 #[tokio::test]
+async fn settings_that_no_clock_can_carry_are_refused_all_at_once() {
+    let most = std::time::Duration::MAX;
+    let builder = builder()
+        .lease(most)
+        .polls(most, most)
+        .delivery_window(most)
+        .refresh_pause(most)
+        .operation_deadline(most);
+    let problems = builder.build().await.unwrap_err().to_string();
+    for option in [
+        "lease",
+        "polls",
+        "delivery_window",
+        "refresh_pause",
+        "operation_deadline",
+    ] {
+        assert!(problems.contains(option), "{problems}");
+    }
+}
+
+#[tokio::test]
 async fn a_limit_of_nothing_is_refused() {
     for builder in [builder().max_in_flight(0), builder().max_waiters(0)] {
         assert!(builder.build().await.is_err());

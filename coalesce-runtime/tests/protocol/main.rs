@@ -14,6 +14,8 @@ mod parked;
 mod retaking;
 mod retention;
 mod sharing;
+mod silence;
 mod switch;
 mod trouble;
 mod waiting;
+mod way;

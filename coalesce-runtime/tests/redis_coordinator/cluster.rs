@@ -4,10 +4,10 @@ use coalesce_runtime::coordination::{
     Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen, ServerTime,
     Status,
 };
-use coalesce_runtime::{RedisCoordinator, RedisSettings};
+use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
 use crate::server::{
-    LEAD, SECOND, Server, begin, envelope, eventually, finish, free_port, key, token,
+    LEAD, SECOND, Server, begin, envelope, eventually, finish, free_port, key, lock, token,
 };
 
 const SLOTS: u32 = 16_384;
@@ -118,4 +118,38 @@ async fn messages_are_heard_whichever_node_they_come_from() {
             clients.lines().count() == 1
         });
     }
+}
+
+/// A process that leads many keys must not lose all of them with one node.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_node_costs_the_locks_of_the_others_nothing() {
+    let nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    let mut asks = Vec::new();
+    for number in 0..30 {
+        let (key, token) = (key(number), token(1));
+        assert_eq!(coordinator.begin(&key, &begin(token)).await, Ok(LEAD));
+        asks.push(RenewAsk {
+            key,
+            token,
+            seen: Seen::NOTHING,
+            lease: 30 * SECOND,
+            retake_until: ServerTime::default(),
+        });
+    }
+    let here: Vec<_> = (0..30)
+        .map(|number| nodes[0].ask(&["EXISTS", &lock(number)]) == "1")
+        .collect();
+    assert!(here.contains(&true) && here.contains(&false));
+    nodes[0].freeze();
+    let answers = coordinator.renew(&asks).await.unwrap();
+    for (answer, here) in answers.iter().zip(here) {
+        let expected = if here {
+            Err(Fault::Timeout)
+        } else {
+            Ok(RenewAnswer::Held)
+        };
+        assert_eq!(*answer, expected);
+    }
+    nodes[0].thaw();
 }

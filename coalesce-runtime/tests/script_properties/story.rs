@@ -27,6 +27,15 @@ pub(crate) enum Mark {
     Of(u8),
 }
 
+/// When a body began whose election may have been later: the clocks of the two sides have nothing in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Began {
+    /// Before any state was written.
+    Long,
+    /// Behind all of them.
+    JustNow,
+}
+
 /// Who asks: flights have the numbers 1 to 3. Those who replace have tokens of their own, as they do in life.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
@@ -49,6 +58,7 @@ pub(crate) enum Question {
         seen: Mark,
         may_retake: bool,
         spare_value: Option<u64>,
+        began: Option<Began>,
     },
     Abandon {
         flight: u8,
@@ -108,6 +118,7 @@ fn value() -> impl Strategy<Value = Vec<Question>> {
             seen: Mark::OfNow,
             may_retake: true,
             spare_value: Some(1_000_000),
+            began: None,
         };
         vec![begun(flight), finish]
     })
@@ -206,16 +217,31 @@ fn finish() -> impl Strategy<Value = Question> {
     let statuses = vec![Status::Done, Status::Done, Status::Failed, Status::TooLarge];
     let status = sample::select(statuses);
     let pauses = option::of(pause());
-    (flight(), status, payload(), mark(), any::<bool>(), pauses).prop_map(
-        |(flight, status, payload, seen, may_retake, spare_value)| Question::Finish {
-            flight,
-            status,
-            payload,
-            seen,
-            may_retake,
-            spare_value,
-        },
+    let began = prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(Began::Long)),
+        1 => Just(Some(Began::JustNow)),
+    ];
+    (
+        flight(),
+        status,
+        payload(),
+        mark(),
+        any::<bool>(),
+        pauses,
+        began,
     )
+        .prop_map(
+            |(flight, status, payload, seen, may_retake, spare_value, began)| Question::Finish {
+                flight,
+                status,
+                payload,
+                seen,
+                may_retake,
+                spare_value,
+                began,
+            },
+        )
 }
 
 /// The first pause in microseconds: from nothing to more than the longest.
@@ -231,6 +257,7 @@ fn failed_refresh() -> impl Strategy<Value = Question> {
         seen: Mark::OfNow,
         may_retake: true,
         spare_value: Some(pause),
+        began: None,
     })
 }
 

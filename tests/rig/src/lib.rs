@@ -9,7 +9,9 @@
     reason = "a test fails by panicking, and so does what it is built with"
 )]
 
+pub mod chaos;
 mod checker;
+mod fleet;
 mod folder;
 mod ledger;
 mod monitor;
@@ -18,13 +20,18 @@ mod process;
 mod proxy;
 mod resp;
 mod server;
+mod service;
 mod topology;
+mod totals;
 
-pub use checker::{Expectation, Findings, check};
+pub use checker::{Checker, Expectation, Findings, check, takeovers};
+pub use fleet::Fleet;
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
-pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, fleet};
+pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, Tally, fleet};
 pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;
+pub use service::serve;
 pub use topology::{Cluster, Sentinels, Topology, eventually};
+pub use totals::{Totals, note_totals};

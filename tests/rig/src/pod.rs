@@ -1,6 +1,7 @@
 //! Pods: child processes that call annotated functions when told to.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ pub enum Site {
     Fresh,
     /// Fresh for a second, stale for a minute.
     Stale,
+    /// Fresh for a second.
+    Brief,
     /// Retains nothing, ceiling of 1,000 bytes, value of 5,000.
     Oversized,
     /// Pending 2 s, wait 5 s.
@@ -76,6 +79,8 @@ pub struct Burst {
     pub lasts_ms: Option<u64>,
     /// How many bytes more than usual the value has.
     pub filler: usize,
+    /// How long a caller of a load rests between two calls, in milliseconds.
+    pub pause_ms: u64,
     /// How long after one another callers start, in milliseconds.
     pub gap_ms: u64,
     /// When the first caller starts, in milliseconds.
@@ -99,6 +104,7 @@ impl Burst {
             rounds: 1,
             lasts_ms: None,
             filler: 0,
+            pause_ms: 0,
             gap_ms: 0,
             delay_ms: 0,
             body_ms: 100,
@@ -123,6 +129,8 @@ pub struct Answer {
     pub caller: Option<String>,
     /// The error's text.
     pub error: Option<String>,
+    /// The process that called.
+    pub pid: u32,
     /// When it called, in microseconds since the Unix epoch.
     pub arrived: u64,
     /// When it was answered.
@@ -150,6 +158,21 @@ pub struct PodState {
     pub faults: u64,
     /// Values that could not be read.
     pub undecodable: u64,
+    /// Tasks of its runtime.
+    pub tasks: usize,
+    /// Calls of loads begun.
+    pub begun: u64,
+    /// Calls of loads answered.
+    pub answered: u64,
+}
+
+/// How many calls of loads a pod has made.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Tally {
+    /// Begun.
+    pub begun: u64,
+    /// Answered.
+    pub answered: u64,
 }
 
 /// A question to a pod.
@@ -157,6 +180,13 @@ pub struct PodState {
 pub enum Order {
     /// Make these calls and say how they were answered.
     Burst(Burst),
+    /// Make calls for as long as this lasts, write the answers to a file, and say how many there were.
+    Load {
+        /// The calls.
+        burst: Burst,
+        /// The file, one answer a line.
+        answers: PathBuf,
+    },
     /// Remove the stored value of `Site::Fresh`.
     Invalidate {
         /// Its key.
@@ -224,6 +254,20 @@ impl Pod {
     /// Tells the pod to make calls; [`Pod::answers`] waits for them.
     pub fn begin(&mut self, burst: &Burst) {
         self.order(&Order::Burst(burst.clone()));
+    }
+
+    /// Tells the pod to make calls for a while, whose answers go to a file; [`Pod::tally_within`] waits for their end.
+    pub fn begin_load(&mut self, burst: &Burst, answers: &Path) {
+        self.order(&Order::Load {
+            burst: burst.clone(),
+            answers: answers.to_owned(),
+        });
+    }
+
+    /// How many calls there were, when all of a load have been answered, unless that takes too long.
+    pub fn tally_within(&mut self, limit: Duration) -> Option<Tally> {
+        let line = self.output.recv_timeout(limit).ok()?;
+        serde_json::from_str(&line).ok()
     }
 
     /// The answers of the burst begun last.

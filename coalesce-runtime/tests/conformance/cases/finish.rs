@@ -57,11 +57,15 @@ pub(crate) async fn c043_a_finish_asked_again_is_the_same_finish(w: &World) {
     let token = leave_value(&w.here, &key, b"value").await;
     let stored = w.there.read(&key).await;
     w.pass(ms(5)).await;
-    assert_eq!(
-        w.here.finish(&key, done(token, b"value")).await,
-        FinishAnswer::Stored
-    );
-    assert_eq!(w.there.read(&key).await, stored);
+    // A refresh that has a value has nothing to spare.
+    for spare_value in [None, Some(ms(1_000))] {
+        let again = FinishAsk {
+            spare_value,
+            ..done(token, b"value")
+        };
+        assert_eq!(w.here.finish(&key, again).await, FinishAnswer::Stored);
+        assert_eq!(w.there.read(&key).await, stored);
+    }
     assert_eq!(ear.hears_outcome().await.0.token, token);
     ear.has_heard_nothing(&w.here, &key).await;
 }
@@ -110,11 +114,12 @@ pub(crate) async fn c047_a_strangers_finish_is_refused(w: &World) {
     let key = w.key("k");
     let owner = lead(&w.here, &key).await;
     let forged = retaking(done(Token::random(), b"forged"));
+    let answer = w.there.finish(&key, forged.clone()).await;
+    assert_eq!(answer, FinishAnswer::Lost);
+    w.here.replace(&key, invalidation()).await;
     assert_eq!(w.there.finish(&key, forged).await, FinishAnswer::Lost);
-    assert_eq!(
-        w.here.finish(&key, done(owner, b"value")).await,
-        FinishAnswer::Stored
-    );
+    let answer = w.here.finish(&key, done(owner, b"value")).await;
+    assert!(matches!(answer, FinishAnswer::Fenced { .. }), "{answer:?}");
 }
 
 fn retaking(ask: FinishAsk) -> FinishAsk {

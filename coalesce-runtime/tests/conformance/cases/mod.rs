@@ -118,6 +118,7 @@ macro_rules! run_all_on {
                 c087_a_replacement_ends_with_its_life
                 c088_a_fence_outlives_the_state_that_set_it
                 c089_a_replacement_asked_again_leaves_the_same_outcome
+                c136_a_replacement_asked_again_does_not_fence_the_flight_behind_it
             }
             listening {
                 c090_only_the_keys_listeners_hear_a_message

@@ -153,3 +153,17 @@ pub(crate) async fn c089_a_replacement_asked_again_leaves_the_same_outcome(w: &W
     assert_eq!(state.token, ask.envelope.token);
     assert_eq!(state.payload, ask.envelope.payload);
 }
+
+/// A question that is done twice is one: the flight behind it knows nothing of what was replaced.
+pub(crate) async fn c136_a_replacement_asked_again_does_not_fence_the_flight_behind_it(w: &World) {
+    let key = w.key("k");
+    let ask = put(Token::random(), b"put");
+    let before = lead(&w.here, &key).await;
+    assert!(w.here.replace(&key, ask.clone()).await);
+    assert!(w.here.replace(&key, ask.clone()).await, "it was fenced");
+    w.here.abandon(&key, before).await;
+    let behind = lead(&w.here, &key).await;
+    assert!(!w.here.replace(&key, ask).await);
+    let answer = w.here.finish(&key, done(behind, b"value")).await;
+    assert_eq!(answer, FinishAnswer::Stored);
+}

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, and says what it has done"
 )]
 
+mod chaos;
 mod cluster;
 mod network;
 mod outage;
@@ -16,3 +17,4 @@ mod scene;
 mod sentinel;
 mod states;
 mod table;
+mod takeovers;

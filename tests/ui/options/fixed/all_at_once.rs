@@ -14,4 +14,6 @@ async fn get(id: u64) -> u64 {
     id
 }
 
-fn main() {}
+fn main() {
+    drop(get(1));
+}

@@ -6,6 +6,12 @@
 
 local nonce, channel, envelope, life = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
+-- Asked again, it must not fence the flight behind it.
+if mark_of(head_of(KEYS[2])) == mark_of(envelope) then
+  local _, fenced = holder_of(KEYS[1])
+  return { nonce, fenced and 'yes' or 'no', now }
+end
+
 -- The old state goes first: a full Redis must not keep an invalidated value, and lets a script that has
 -- already removed something go on.
 redis.call('DEL', KEYS[2])

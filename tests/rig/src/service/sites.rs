@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use coalesce::coalesce;
-use coalesce_rig::{Fails, Ledger, Site, now_micros};
 use serde::{Deserialize, Serialize};
+
+use crate::ledger::{Ledger, now_micros};
+use crate::pod::{Fails, Site};
 
 pub static LEDGER: OnceLock<PathBuf> = OnceLock::new();
 
@@ -61,6 +63,11 @@ pub async fn fresh(key: String, task: Task) -> Result<Made, Failure> {
 
 #[coalesce(key = key, skip(task), fresh_ttl = "1s", stale_ttl = "60s")]
 async fn stale(key: String, task: Task) -> Result<Made, Failure> {
+    work(key, task, 0).await
+}
+
+#[coalesce(key = key, skip(task), fresh_ttl = "1s")]
+async fn brief(key: String, task: Task) -> Result<Made, Failure> {
     work(key, task, 0).await
 }
 
@@ -164,7 +171,7 @@ async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
     tokio::time::sleep(task.span).await;
     let is_first = || {
         let text = std::fs::read_to_string(ledger).expect("the ledger");
-        text.lines().count() == 1
+        Ledger::has_one_run(&text)
     };
     let failure = match task.fails {
         Fails::Always => Some("db down"),
@@ -195,6 +202,7 @@ pub async fn call(site: Site, key: String, task: Task) -> Result<Made, Failure> 
         Site::Retry => retry(key, task).await,
         Site::Fresh => fresh(key, task).await,
         Site::Stale => stale(key, task).await,
+        Site::Brief => brief(key, task).await,
         Site::Oversized => oversized(key, task).await,
         Site::Short => short(key, task).await,
         Site::EveryCaller => every_caller(key, task.caller.clone(), task).await,

@@ -1,26 +1,27 @@
-//! A pod: a process of a service with annotated functions, which calls them when told to on its standard input.
+//! The service that a pod is: it calls annotated functions when told to on its standard input.
 
 #![expect(
     clippy::print_stdout,
     reason = "the protocol with the rig is lines on standard output"
 )]
-#![expect(
-    clippy::expect_used,
-    reason = "a test fails by panicking, and so does what it is built with"
-)]
 
+mod load;
+mod pulse;
 mod sites;
 
 use std::time::Duration;
 
 use coalesce::{Coalescer, Position, Scope};
-use coalesce_rig::{Answer, Burst, Fails, Order, PodState, now_micros};
+
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::runtime::Handle;
 
-use crate::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
+use self::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
+use crate::ledger::now_micros;
+use crate::pod::{Answer, Burst, Fails, Order, PodState};
 
-#[tokio::main]
-async fn main() {
+/// Serves until the standard input ends. The arguments of the program are a Redis URL and a ledger.
+pub async fn serve() {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(false)
@@ -30,6 +31,7 @@ async fn main() {
     LEDGER
         .set(arguments.next().expect("a ledger").into())
         .expect("one ledger");
+    tokio::spawn(pulse::beat(LEDGER.get().expect("a ledger")));
     let coalescer = Coalescer::builder()
         .redis(url)
         .prefix("rig")
@@ -55,6 +57,13 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
             tokio::spawn(async move {
                 let answers = make_calls(burst).await;
                 println!("{}", serde_json::to_string(&answers).expect("answers"));
+            });
+            None
+        }
+        Order::Load { burst, answers } => {
+            tokio::spawn(async move {
+                let tally = load::carry(burst, &answers).await;
+                println!("{}", serde_json::to_string(&tally).expect("a tally"));
             });
             None
         }
@@ -101,6 +110,9 @@ fn state_of(coalescer: &Coalescer) -> PodState {
         bypassed: counts.bypassed,
         faults: counts.faults,
         undecodable: counts.undecodable,
+        tasks: Handle::current().metrics().num_alive_tasks(),
+        begun: load::begun(),
+        answered: load::answered(),
     }
 }
 
@@ -128,35 +140,41 @@ async fn make_calls(burst: Burst) -> Vec<Answer> {
 
 async fn caller(burst: &Burst, number: usize) -> Vec<Answer> {
     let key = &burst.keys[number % burst.keys.len()];
+    let mut answers = Vec::new();
+    let end = burst.lasts_ms.map(|lasts| now_micros() + lasts * 1_000);
+    let goes_on = |round| end.map_or(round < burst.rounds, |end| now_micros() < end);
+    while goes_on(answers.len()) {
+        answers.push(answer(burst, key, number).await);
+    }
+    answers
+}
+
+/// One call.
+async fn answer(burst: &Burst, key: &str, number: usize) -> Answer {
     let task = Task {
         span: Duration::from_millis(burst.body_ms),
         fails: burst.fails,
         filler: burst.filler,
         caller: format!("{}.{number}", std::process::id()),
     };
-    let mut answers = Vec::new();
-    let end = burst.lasts_ms.map(|lasts| now_micros() + lasts * 1_000);
-    let goes_on = |round| end.map_or(round < burst.rounds, |end| now_micros() < end);
-    while goes_on(answers.len()) {
-        let arrived = now_micros();
-        let answer = call_as_a_client(burst, key.clone(), task.clone()).await;
-        let answered = now_micros();
-        let (made, error) = match answer {
-            Ok(made) => (Some(made), None),
-            Err(text) => (None, Some(text)),
-        };
-        answers.push(Answer {
-            key: key.clone(),
-            of_key: made.as_ref().map(|made| made.key.clone()),
-            run: made.as_ref().map(|made| made.run.clone()),
-            ended: made.as_ref().map(|made| made.ended),
-            caller: made.map(|made| made.caller),
-            error,
-            arrived,
-            answered,
-        });
+    let arrived = now_micros();
+    let answer = call_as_a_client(burst, key.to_owned(), task).await;
+    let answered = now_micros();
+    let (made, error) = match answer {
+        Ok(made) => (Some(made), None),
+        Err(text) => (None, Some(text)),
+    };
+    Answer {
+        key: key.to_owned(),
+        of_key: made.as_ref().map(|made| made.key.clone()),
+        run: made.as_ref().map(|made| made.run.clone()),
+        ended: made.as_ref().map(|made| made.ended),
+        caller: made.map(|made| made.caller),
+        error,
+        pid: std::process::id(),
+        arrived,
+        answered,
     }
-    answers
 }
 
 /// A call in a task of its own, as a server makes one for each request: it may panic, and it is

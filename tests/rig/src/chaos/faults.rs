@@ -1,0 +1,135 @@
+//! The faults there are, and what each is a reason for.
+
+use serde::Serialize;
+
+use super::servers::Layout;
+
+/// Something that is done to pods, servers, or the way between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// A pod is killed, and another started in its place.
+    PodKill,
+    /// A pod stands still, for less than its lease.
+    PodStop,
+    /// A pod stands still until its lease has ended, and goes on.
+    PodStopPastLease,
+    /// The server is killed and comes back empty.
+    RedisKill,
+    /// The server stands still.
+    RedisStop,
+    /// Clients are paused.
+    RedisPause,
+    /// There is no memory to write to.
+    RefuseWrites,
+    /// Everything is removed.
+    Flush,
+    /// Locks are removed.
+    DeleteLocks,
+    /// States are removed.
+    DeleteStates,
+    /// Scripts are forgotten.
+    ForgetScripts,
+    /// Connections for commands are closed by the server.
+    KillClients,
+    /// Connections for messages are closed by the server.
+    KillSubscribers,
+    /// The way is slower.
+    Delay,
+    /// Nothing passes for a while, and nothing is lost.
+    Stall,
+    /// What passes is lost for a while.
+    Swallow,
+    /// Messages are lost for a while.
+    LoseMessages,
+    /// Connections end.
+    Cut,
+    /// Some answers are lost.
+    LoseReplies,
+    /// A replica is told to take over.
+    FailOver,
+    /// A primary is killed; its replica takes over, and it comes back.
+    PrimaryKill,
+    /// A primary stands still until its replica has taken over, and goes on.
+    PrimaryStop,
+    /// A sentinel is killed, and comes back.
+    SentinelKill,
+}
+
+use Fault::{
+    Cut, Delay, DeleteLocks, DeleteStates, FailOver, Flush, ForgetScripts, KillClients,
+    KillSubscribers, LoseMessages, LoseReplies, PodKill, PodStop, PodStopPastLease, PrimaryKill,
+    PrimaryStop, RedisKill, RedisPause, RedisStop, RefuseWrites, SentinelKill, Stall, Swallow,
+};
+
+/// How every topology can be hurt. What happens most often in the field comes more often here, and what
+/// is no reason for a second run leaves time in which there must be none.
+const EVERYWHERE: [Fault; 19] = [
+    PodKill,
+    PodKill,
+    PodKill,
+    PodKill,
+    PodStop,
+    PodStop,
+    PodStop,
+    PodStopPastLease,
+    PodStopPastLease,
+    ForgetScripts,
+    KillSubscribers,
+    RedisPause,
+    RefuseWrites,
+    Flush,
+    DeleteLocks,
+    DeleteStates,
+    ForgetScripts,
+    KillClients,
+    KillSubscribers,
+];
+
+impl Fault {
+    /// The faults of a topology.
+    pub(super) fn of(layout: Layout) -> Vec<Self> {
+        let more: &[Self] = match layout {
+            Layout::Standalone => &[
+                RedisKill,
+                RedisStop,
+                Delay,
+                Stall,
+                Swallow,
+                LoseMessages,
+                Cut,
+                LoseReplies,
+            ],
+            Layout::Cluster => &[FailOver, FailOver, PrimaryKill, PrimaryStop],
+            Layout::Sentinel => &[FailOver, PrimaryKill, PrimaryStop, SentinelKill],
+        };
+        [&EVERYWHERE[..], more].concat()
+    }
+
+    /// Whether it may make a key run in two processes at once. What pods suffer is reason for what they do
+    /// themselves, and is judged by who died or stood still.
+    pub(super) fn is_reason(self) -> bool {
+        let none = [
+            PodKill,
+            PodStop,
+            PodStopPastLease,
+            ForgetScripts,
+            KillSubscribers,
+            Delay,
+            LoseMessages,
+            SentinelKill,
+        ];
+        !none.contains(&self)
+    }
+
+    /// Whether it is done to pods.
+    pub(super) fn is_of_pods(self) -> bool {
+        [PodKill, PodStop, PodStopPastLease].contains(&self)
+    }
+
+    /// Whether it is done to the way between pods and servers.
+    pub(super) fn is_of_way(self) -> bool {
+        let way = [Delay, Stall, Swallow, LoseMessages, Cut, LoseReplies];
+        way.contains(&self)
+    }
+}

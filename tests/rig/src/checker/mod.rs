@@ -1,0 +1,250 @@
+//! The checker: holds what callers were answered against what bodies did, and says what cannot be explained.
+
+mod doubles;
+mod figures;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use self::figures::added;
+pub use self::figures::takeovers;
+use crate::ledger::Run;
+use crate::pod::Answer;
+
+/// What is to be expected of a test, whatever was done to Redis in it. Moments are in microseconds since
+/// the Unix epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Expectation<'a> {
+    /// The longest that any call may take.
+    pub longest: Duration,
+    /// When Redis was in trouble: processes may run a key beside one another.
+    pub trouble: &'a [RangeInclusive<u64>],
+    /// Processes that were killed, and when: their runs ended then.
+    pub killed: &'a [(u32, u64)],
+    /// Processes that stood still, and when: nobody can blame them for that time.
+    pub stopped: &'a [(u32, RangeInclusive<u64>)],
+    /// How old a value may be when its caller arrives; nothing where nothing is retained.
+    pub age: Duration,
+    /// Whether callers may have been told to run for themselves, by the kill switch.
+    pub switched: bool,
+}
+
+/// A stored value is as old as the server's clock says, and answers take their way.
+const SLACK: Duration = Duration::from_millis(300);
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Calls.
+    pub calls: usize,
+    /// Runs.
+    pub runs: usize,
+    /// The longest call, in milliseconds.
+    pub longest_ms: u64,
+    /// The most that a call took beside bodies of its key, in milliseconds; those are left out whose leader
+    /// died or stood still.
+    pub added_ms: u64,
+    /// Answers without a value.
+    pub errors: Vec<Answer>,
+    /// Values of another key, or of a run that the ledger does not know.
+    pub wrong: Vec<Answer>,
+    /// Values that were too old when their caller arrived.
+    pub stale: Vec<Answer>,
+    /// Calls that took longer than they may, and which runs of their key ended meanwhile.
+    pub overlong: Vec<String>,
+    /// Runs beside a run of the same key, for a reason.
+    pub explained: usize,
+    /// Runs beside a run of the same key, without a reason.
+    pub unexplained: Vec<(Run, Run)>,
+}
+
+/// Checks answers against runs.
+pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Findings {
+    let mut checker = Checker::new(runs, *expected);
+    for answer in answers {
+        checker.take(answer);
+    }
+    checker.findings
+}
+
+/// Checks answers one by one, when there are too many to be held at once.
+#[derive(Debug)]
+pub struct Checker<'a> {
+    runs: HashMap<&'a str, Vec<&'a Run>>,
+    known: HashMap<&'a str, &'a str>,
+    expected: Expectation<'a>,
+    findings: Findings,
+}
+
+impl<'a> Checker<'a> {
+    /// A checker of answers that these runs are behind; they come in the order of their starts.
+    pub fn new(runs: &'a [Run], expected: Expectation<'a>) -> Self {
+        let (explained, unexplained) = doubles::find(runs, &expected);
+        let mut by_key = HashMap::<_, Vec<_>>::new();
+        for run in runs {
+            by_key.entry(&*run.key).or_default().push(run);
+        }
+        Self {
+            runs: by_key,
+            known: runs.iter().map(|run| (&*run.name, &*run.key)).collect(),
+            expected,
+            findings: Findings {
+                runs: runs.len(),
+                explained,
+                unexplained,
+                ..Findings::default()
+            },
+        }
+    }
+
+    /// Checks one more answer.
+    pub fn take(&mut self, answer: &Answer) {
+        let findings = &mut self.findings;
+        let empty = Vec::new();
+        let runs = self.runs.get(&*answer.key).unwrap_or(&empty);
+        let took = answer.answered.saturating_sub(answer.arrived);
+        findings.calls += 1;
+        findings.longest_ms = findings.longest_ms.max(took / 1_000);
+        // Most calls are too short to hold a standstill.
+        let stood = match took {
+            0..50_000 => 0,
+            _ => self.expected.stood_still(answer),
+        };
+        if took > micros(self.expected.longest) + stood {
+            findings.overlong.push(story(answer, runs));
+        } else if stood == 0 {
+            let added = added(answer, runs, &self.expected).unwrap_or(0);
+            findings.added_ms = findings.added_ms.max(added / 1_000);
+        }
+        let (Some(of_key), Some(run)) = (&answer.of_key, &answer.run) else {
+            findings.errors.push(answer.clone());
+            return;
+        };
+        if *of_key != answer.key || self.known.get(&**run) != Some(&&*answer.key) {
+            findings.wrong.push(answer.clone());
+        }
+        if self.expected.is_stale(answer) {
+            findings.stale.push(answer.clone());
+        }
+    }
+
+    /// What was found so far.
+    pub fn findings(self) -> Findings {
+        self.findings
+    }
+}
+
+impl Expectation<'_> {
+    /// For how long the caller's process stood still meanwhile, or the one that made its value.
+    fn stood_still(&self, answer: &Answer) -> u64 {
+        let (from, to) = (answer.arrived, answer.answered);
+        let maker = answer.run.as_deref().and_then(pid_of);
+        let of = |pid: Option<u32>| -> u64 {
+            let spans = self
+                .stopped
+                .iter()
+                .filter(|(stopped, _)| Some(*stopped) == pid);
+            spans
+                .map(|(_, span)| {
+                    (*span.end())
+                        .min(to)
+                        .saturating_sub((*span.start()).max(from))
+                })
+                .sum()
+        };
+        let own = Some(answer.pid);
+        of(own) + if maker == own { 0 } else { of(maker) }
+    }
+
+    fn is_stale(&self, answer: &Answer) -> bool {
+        let (Some(ended), Some(run)) = (answer.ended, &answer.run) else {
+            return false;
+        };
+        let slack = if self.age.is_zero() {
+            Duration::ZERO
+        } else {
+            SLACK
+        };
+        let too_old = ended + micros(self.age + slack) < answer.arrived;
+        // Who stands still between the end of its body and the moment it is noticed ends later than it says.
+        let pid = pid_of(run);
+        let stood = |(stopped, span): &(u32, RangeInclusive<u64>)| {
+            Some(*stopped) == pid && *span.start() <= answer.arrived && ended <= *span.end()
+        };
+        too_old && !self.stopped.iter().any(stood)
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX / 4)
+}
+
+/// The process of a run.
+fn pid_of(run: &str) -> Option<u32> {
+    run.split('.').next()?.parse().ok()
+}
+
+/// A call and the runs of its key beside it, in milliseconds from the call on.
+fn story(answer: &Answer, runs: &[&Run]) -> String {
+    let since = |at: u64| at.cast_signed().wrapping_sub(answer.arrived.cast_signed()) / 1_000;
+    let mut story = format!(
+        "answered after {} ms by {:?}; runs:",
+        since(answer.answered),
+        answer.run,
+    );
+    let beside = |run: &&&Run| {
+        let ended = run.ended.map_or(0, since);
+        ended > -300 && run.started < answer.answered
+    };
+    for run in runs.iter().filter(beside) {
+        let ended = run.ended.map(since);
+        let (name, started) = (&run.name, since(run.started));
+        write!(story, " {name} {started}..{ended:?},").expect("a text has room");
+    }
+    story
+}
+
+impl Findings {
+    /// Fails when anything was found that must not be.
+    pub fn assert_clean(&self) {
+        let Self {
+            errors,
+            wrong,
+            stale,
+            overlong,
+            unexplained,
+            ..
+        } = self;
+        assert_few("values of another key", wrong);
+        assert_few("calls without a value", errors);
+        assert_few("values that are too old", stale);
+        assert_few("calls that took too long", overlong);
+        assert_few("runs without a reason", unexplained);
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            calls,
+            runs,
+            longest_ms,
+            added_ms,
+            explained,
+            ..
+        } = self;
+        write!(
+            f,
+            "{calls} calls, {runs} runs, {explained} explained, longest {longest_ms} ms, {added_ms} ms added"
+        )
+    }
+}
+
+fn assert_few<T: fmt::Debug>(what: &str, found: &[T]) {
+    let shown = &found[..found.len().min(3)];
+    assert!(found.is_empty(), "{} {what}: {shown:?}", found.len());
+}

@@ -1,0 +1,179 @@
+//! The checker is told of made-up ledgers: each thing that may be wrong is found, and nothing else.
+
+use super::*;
+
+const CALM: Expectation<'_> = Expectation {
+    longest: Duration::from_millis(1),
+    trouble: &[],
+    killed: &[],
+    stopped: &[],
+    age: Duration::ZERO,
+    switched: false,
+};
+
+fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
+    Run {
+        name: name.to_owned(),
+        key: "a".to_owned(),
+        started,
+        ended,
+    }
+}
+
+fn answer(of_key: &str, run: &str, arrived: u64, answered: u64) -> Answer {
+    Answer {
+        key: "a".to_owned(),
+        of_key: Some(of_key.to_owned()),
+        run: Some(run.to_owned()),
+        ended: Some(10),
+        caller: None,
+        pid: 7,
+        error: None,
+        arrived,
+        answered,
+    }
+}
+
+#[test]
+fn runs_beside_one_another_need_a_reason() {
+    let beside = [run("1.0", 0, Some(10)), run("2.0", 5, Some(15))];
+    let behind = [run("1.0", 0, Some(10)), run("2.0", 10, Some(15))];
+    let found = |runs: &[Run], expected| check(runs, &[], &expected).unexplained.len();
+    let (before, during) = ([20..=30], [3..=4]);
+    let trouble = |spans| Expectation {
+        trouble: spans,
+        ..CALM
+    };
+    assert_eq!(found(&beside, CALM), 1);
+    assert_eq!(found(&behind, CALM), 0);
+    assert_eq!(found(&beside, trouble(&before)), 1);
+    assert_eq!(found(&beside, trouble(&during)), 0);
+    let kept = Expectation {
+        age: Duration::from_secs(60),
+        ..CALM
+    };
+    assert_eq!(found(&behind, kept), 1);
+}
+
+#[test]
+fn trouble_is_no_reason_within_one_process_and_death_is_one() {
+    let folded = [run("1.0", 0, Some(10)), run("1.1", 5, Some(15))];
+    let trouble = [0..=100];
+    let expected = Expectation {
+        trouble: &trouble,
+        ..CALM
+    };
+    assert_eq!(check(&folded, &[], &expected).unexplained.len(), 1);
+    let orphaned = [run("1.0", 0, None), run("2.0", 5, Some(15))];
+    let killed = [(1, 4)];
+    let expected = Expectation {
+        killed: &killed,
+        ..CALM
+    };
+    assert_eq!(check(&orphaned, &[], &CALM).unexplained.len(), 1);
+    assert_eq!(check(&orphaned, &[], &expected).unexplained.len(), 0);
+}
+
+#[test]
+fn answers_are_held_against_the_ledger() {
+    let runs = [run("1.0", 0, Some(10))];
+    let answers = [
+        answer("a", "1.0", 5, 12),
+        answer("b", "1.0", 5, 12),
+        answer("a", "7.7", 5, 12),
+        answer("a", "1.0", 11, 12),
+        answer("a", "1.0", 5, 2_000),
+    ];
+    let found = check(&runs, &answers, &CALM);
+    let counts = (found.wrong.len(), found.stale.len(), found.overlong.len());
+    assert_eq!(counts, (2, 1, 1));
+    assert_eq!((found.calls, found.longest_ms), (5, 1));
+}
+
+#[test]
+fn a_kept_value_may_be_as_old_as_it_is_fresh_and_no_older() {
+    let runs = [run("1.0", 0, Some(10))];
+    let kept = Expectation {
+        longest: Duration::from_secs(1),
+        age: Duration::from_secs(1),
+        ..CALM
+    };
+    let stale = |arrived| {
+        let answers = [answer("a", "1.0", arrived, arrived + 1)];
+        check(&runs, &answers, &kept).stale.len()
+    };
+    assert_eq!([1_000_000, 1_300_010, 1_300_011].map(stale), [0, 0, 1]);
+    // The process stood still behind its body, and noticed late that it had ended.
+    let stopped = [(1, 5..=1_400_000)];
+    let excused = Expectation {
+        stopped: &stopped,
+        ..kept
+    };
+    let late = [answer("a", "1.0", 1_400_000, 1_400_001)];
+    assert_eq!(check(&runs, &late, &excused).stale.len(), 0);
+}
+
+#[test]
+fn a_process_that_stood_still_past_a_deadline_is_a_reason_and_a_shorter_stop_is_none() {
+    let runs = [
+        run("1.0", 0, Some(9_000_000)),
+        run("2.0", 8_000_000, Some(9_000_000)),
+    ];
+    let doubles = |span| {
+        let stopped = [(1, span)];
+        let expected = Expectation {
+            stopped: &stopped,
+            ..CALM
+        };
+        let found = check(&runs, &[], &expected);
+        (found.explained, found.unexplained.len())
+    };
+    assert_eq!(doubles(1_000_000..=6_000_000), (1, 0));
+    assert_eq!(doubles(1_000_000..=1_050_000), (0, 1));
+}
+
+#[test]
+fn a_call_is_not_blamed_for_the_time_its_own_process_stood_still() {
+    let runs = [run("1.0", 0, Some(10))];
+    let stopped = [(7, 0..=90_000)];
+    let expected = Expectation {
+        stopped: &stopped,
+        ..CALM
+    };
+    let overlong = |pid| {
+        let mut checker = Checker::new(&runs, expected);
+        let own = answer("a", "1.0", 5, 90_100);
+        checker.take(&Answer { pid, ..own });
+        checker.findings().overlong.len()
+    };
+    assert_eq!((overlong(7), overlong(8)), (0, 1));
+}
+
+#[test]
+fn what_a_call_took_beside_bodies_is_what_was_added() {
+    let runs = [run("1.0", 0, Some(5_000)), run("2.0", 8_000, Some(20_000))];
+    let wide = Expectation {
+        longest: Duration::from_secs(1),
+        ..CALM
+    };
+    // Two milliseconds of the first, three of nothing, twelve of the second, four until the answer.
+    let answers = [answer("a", "2.0", 3_000, 24_000)];
+    assert_eq!(check(&runs, &answers, &wide).added_ms, 7);
+}
+
+#[test]
+fn a_takeover_is_from_the_death_of_a_leader_to_the_next_run_of_its_key() {
+    let mut elsewhere = run("3.0", 6_000, None);
+    elsewhere.key = "b".to_owned();
+    let runs = [
+        run("1.0", 0, None),
+        elsewhere,
+        run("2.0", 9_000, Some(10_000)),
+    ];
+    let killed = [(1, 5_000)];
+    let expected = Expectation {
+        killed: &killed,
+        ..CALM
+    };
+    assert_eq!(takeovers(&runs, &expected), [4]);
+}

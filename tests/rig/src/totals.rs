@@ -1,0 +1,79 @@
+//! Totals of the fault tests, added up by whoever runs them all.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+use crate::chaos::Report;
+use crate::checker::Findings;
+
+/// The file to which they are appended, when there is one.
+const FILE: &str = "RIG_TOTALS";
+
+/// What one test has done and found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Faults done.
+    pub faults: u64,
+    /// Calls answered.
+    pub calls: u64,
+    /// Values of another key, or too old.
+    pub wrong: u64,
+    /// Calls without a value, or too late.
+    pub lost: u64,
+    /// Runs without a reason.
+    pub unexplained: u64,
+    /// Keys, subscriptions, tasks and connections that stayed.
+    pub leaked: u64,
+}
+
+impl Totals {
+    /// Of a scene, which fails by itself when something is left.
+    pub fn of(faults: u64, findings: &Findings) -> Self {
+        Self {
+            faults,
+            calls: findings.calls as u64,
+            wrong: (findings.wrong.len() + findings.stale.len()) as u64,
+            lost: (findings.errors.len() + findings.overlong.len()) as u64,
+            unexplained: findings.unexplained.len() as u64,
+            leaked: 0,
+        }
+    }
+
+    /// Of a chaos.
+    pub fn of_chaos(report: &Report) -> Self {
+        Self {
+            faults: report.all_faults(),
+            calls: report.calls,
+            wrong: report.wrong_values + report.stale_reads,
+            lost: report.lost_calls + report.errors + report.overlong_calls,
+            unexplained: report.unexplained_runs,
+            leaked: report.leaked_keys
+                + report.leaked_subscriptions
+                + report.leaked_tasks
+                + report.leaked_connections,
+        }
+    }
+}
+
+/// Appends a line of numbers.
+pub fn note_totals(totals: &Totals) {
+    let Some(path) = std::env::var_os(FILE) else {
+        return;
+    };
+    let Totals {
+        faults,
+        calls,
+        wrong,
+        lost,
+        unexplained,
+        leaked,
+    } = totals;
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .expect("a file for totals");
+    // One write of an appending file is not torn.
+    let line = format!("{faults} {calls} {wrong} {lost} {unexplained} {leaked}\n");
+    file.write_all(line.as_bytes()).expect("room for totals");
+}

@@ -1,0 +1,12 @@
+//! An entry may outlive the call: mended.
+
+use coalesce::coalesce;
+
+#[coalesce(entry = get_entry)]
+async fn get(id: u64) -> u64 {
+    id
+}
+
+fn main() {
+    drop(get(1));
+}

@@ -1,0 +1,12 @@
+//! A body of the caller's own cannot run behind its answer: mended.
+
+use coalesce::coalesce;
+
+#[coalesce(stale_ttl = "1m")]
+async fn get(id: u64) -> u64 {
+    id
+}
+
+fn main() {
+    drop(get(1));
+}

@@ -1,0 +1,12 @@
+//! Errors that are kept and shared with nobody.
+
+use coalesce::coalesce;
+
+#[coalesce(errors = "retry", keep_errors = "2s")]
+async fn get(id: u64) -> u64 {
+    id
+}
+
+fn main() {
+    drop(get(1));
+}

@@ -1,0 +1,12 @@
+//! An answer that there is not.
+
+use coalesce::coalesce;
+
+#[coalesce(header_keys = ["X-Tenant"], missing_header = "eror")]
+async fn get(id: u64) -> u64 {
+    id
+}
+
+fn main() {
+    drop(get(1));
+}
