@@ -141,7 +141,7 @@ impl Call {
                 }
             }
             Located::Here(coalescer, scene) => {
-                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key, &scene.policy);
                 match route(&coalescer, &scene.policy, &scene.key) {
                     Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
                     Route::Coalesce => Prepared::Coalesce(scene, ticket),

@@ -119,7 +119,7 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     pub async fn refresh(self) -> R {
         match self.call.clone().locate().await {
             Located::Here(coalescer, scene) => {
-                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key, &scene.policy);
                 match route(&coalescer, &scene.policy, &scene.key) {
                     Route::Coalesce => self.work.flight(scene, ticket).await,
                     Route::Bypass(reason) => {

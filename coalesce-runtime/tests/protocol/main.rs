@@ -4,6 +4,7 @@
 
 mod fleet;
 
+mod advice;
 mod giving_up;
 mod invalidation;
 mod limits;
