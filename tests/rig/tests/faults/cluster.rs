@@ -2,7 +2,7 @@
 
 use coalesce_rig::{Burst, Cluster, Site, Topology as _};
 
-use crate::scene::{BESIDE_BODIES_IN_A_ROW, LEASE, MS, Scene, eventually, load, meanwhile};
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, meanwhile};
 
 fn scene(pods: usize) -> Scene<Cluster> {
     Scene::on(Cluster::start(), pods)
@@ -60,7 +60,7 @@ fn a_primary_that_is_told_to_hand_over_costs_no_call_more_than_a_moment() {
         scene.recovers();
         scene.server.is_complete();
     }
-    scene.ends_well(BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Row 35: the primary of a slot is gone from one moment to the next, or hangs; its replica takes over.
@@ -92,7 +92,7 @@ fn a_primary_that_dies_or_hangs_leaves_calls_to_their_bodies_until_its_replica_l
         scene.server.is_complete();
         scene.recovers();
     }
-    scene.ends_well(LEASE + BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(LEASE + BESIDE_BODIES);
 }
 
 /// Row 36.
@@ -113,7 +113,7 @@ fn a_slot_that_moves_during_a_run_takes_lock_and_state_along() {
     }
     println!("{doubled} runs beside a run while a slot moved");
     assert_eq!(doubled, 0);
-    scene.ends_well(BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Row 37: a primary and its replica die, with and without `cluster-require-full-coverage`.
@@ -147,7 +147,7 @@ fn slots_that_nobody_serves_leave_calls_to_their_bodies_once_in_each_process() {
         scene.server.is_complete();
         scene.recovers();
     }
-    scene.ends_well(LEASE + BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(LEASE + BESIDE_BODIES);
 }
 
 /// Row 38: the lock was granted and never copied, and its primary dies. Another may lead then beside
@@ -196,5 +196,5 @@ fn a_lock_that_was_lost_in_a_failover_costs_runs_and_leaves_one_value() {
         let more = scene.runs_of(&key) - runs;
         assert!(more <= 1, "{more}");
     }
-    scene.ends_well(LEASE + BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(LEASE + BESIDE_BODIES);
 }

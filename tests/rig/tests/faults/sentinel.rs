@@ -2,7 +2,7 @@
 
 use coalesce_rig::{Pod, Sentinels, Site, Topology as _};
 
-use crate::scene::{BESIDE_BODIES_IN_A_ROW, LEASE, MS, POD, Scene, eventually, load};
+use crate::scene::{BESIDE_BODIES, LEASE, MS, POD, Scene, eventually, load};
 
 fn scene(options: &[&str]) -> Scene<Sentinels> {
     Scene::on(Sentinels::start_with(options), 4)
@@ -32,7 +32,7 @@ fn a_primary_that_sentinels_replace_while_it_lives_mixes_and_delays_nothing() {
             scene.server.is_complete();
             scene.recovers();
         }
-        scene.ends_well(LEASE + BESIDE_BODIES_IN_A_ROW);
+        scene.ends_well(LEASE + BESIDE_BODIES);
     }
 }
 
@@ -64,7 +64,7 @@ fn a_primary_that_dies_or_hangs_is_replaced_by_sentinels_and_left_by_everybody()
         scene.recovers();
         scene.server.is_complete();
     }
-    scene.ends_well(LEASE + BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(LEASE + BESIDE_BODIES);
 }
 
 /// Row 40.
@@ -98,5 +98,5 @@ fn sentinels_that_die_cost_nothing_and_a_majority_of_them_only_the_failover() {
         !scene.server.primaries().is_empty()
     });
     scene.recovers();
-    scene.ends_well(LEASE + BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(LEASE + BESIDE_BODIES);
 }

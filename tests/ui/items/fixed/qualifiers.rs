@@ -7,16 +7,16 @@ async fn constant() -> u64 {
     1
 }
 
-async unsafe fn not_safe() -> u64 {
+#[coalesce]
+async fn safe() -> u64 {
     2
 }
 
 #[coalesce]
-async fn safe() -> u64 {
-    // SAFETY: it does nothing.
-    unsafe { not_safe().await }
+async fn of_rust() -> u64 {
+    3
 }
 
 fn main() {
-    drop((constant(), safe()));
+    drop((constant(), safe(), of_rust()));
 }
