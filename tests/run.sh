@@ -68,12 +68,25 @@ if ! have_redis; then
 fi
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# Each test of the fault matrix adds a line: faults, calls, wrong, lost, unexplained, leaked.
+RIG_TOTALS=$(mktemp)
+export RIG_TOTALS
+trap 'rm -f "$log" "$RIG_TOTALS"' EXIT
 
 result=0
 # Everything but the benchmarks, which measure and prove nothing; examples are built, for the tests
 # that run them.
 cargo test --workspace --all-features --no-fail-fast 2>&1 | tee "$log" || result=1
+
+awk '{ faults += $1; calls += $2; wrong += $3; lost += $4; unexplained += $5; leaked += $6 }
+     END {
+         printf "%d faults injected, %d calls: %d wrong values, %d lost, ", faults, calls, wrong, lost
+         printf "%d runs without a reason, %d leaks\n", unexplained, leaked
+         exit faults < 1000 || calls < 200000 || wrong + lost + unexplained + leaked > 0
+     }' "$RIG_TOTALS" || {
+    echo "tests/run.sh: at least 1,000 faults and 200,000 calls were expected, and zeros behind them" >&2
+    result=1
+}
 
 awk '/^test result:/ {
          for (i = 2; i <= NF; i++) {

@@ -11,6 +11,7 @@ const RUNTIME: &House = &[
     (0, &["words"]),
     (1, &["format"]),
     (2, &["engine"]),
+    (2, &["advisor"]),
     (3, &["ports"]),
     (4, &["backend"]),
     (4, &["books"]),

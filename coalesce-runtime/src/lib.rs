@@ -2,6 +2,7 @@
 //!
 //! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
 
+mod advisor;
 mod backend;
 mod books;
 mod config;
@@ -19,9 +20,10 @@ mod ports;
 mod roof;
 mod words;
 
+pub use advisor::{Advice, Verdict};
 pub use backend::memory::MemoryCoordinator;
 pub use backend::redis::{RedisCoordinator, RedisSettings, UrlProblem};
-pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot};
+pub use books::snapshot::{Counts, Distribution, Gauges, NamespaceSnapshot, Snapshot, Traffic};
 pub use flight::context::carry;
 pub use ports::headers::Headers;
 pub use ports::health::{BreakerState, CoordinatorHealth, LastFault};

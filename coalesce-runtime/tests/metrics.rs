@@ -159,5 +159,12 @@ async fn every_metric_is_described_and_its_labels_are_words_of_ours() {
             assert!(ours.contains(&label.0) || label.0 == "quantile", "{line}");
         }
     }
-    assert!(text.contains("\ncoalesce_flights 0\n"), "{text}");
+    for gauge in [
+        "flights 0",
+        "connected 1",
+        "subscribed 1",
+        "breaker_state 0",
+    ] {
+        assert!(text.contains(&format!("\ncoalesce_{gauge}\n")), "{gauge}");
+    }
 }

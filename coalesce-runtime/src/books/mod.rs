@@ -5,6 +5,7 @@
 mod measure;
 mod page;
 pub(crate) mod snapshot;
+mod traffic;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -123,7 +124,9 @@ mod tests {
     use crate::ports::event::CallOutcome;
 
     fn call(books: &Books, namespace: &str, outcome: CallOutcome) {
-        books.record(namespace, &Event::CallStarted { key: Some(1) });
+        let fresh_ttl = Duration::ZERO;
+        let key = Some(1);
+        books.record(namespace, &Event::CallStarted { key, fresh_ttl });
         let took = Duration::from_millis(3);
         books.record(namespace, &Event::CallEnded { outcome, took });
     }

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::measure::{Measure, Tally};
+use super::measure::{Measure, Tally, to_f64};
 use super::snapshot::{Counts, NamespaceSnapshot};
+use super::traffic::Recent;
+use crate::advisor::{Advice, Figures, advise};
 use crate::ports::event::{
     BypassReason, BypassReasons, CallOutcome, CallOutcomes, Cause, Causes, Ending, Endings, Event,
     Faults, Incident, Incidents, Operation, Operations,
@@ -21,7 +23,11 @@ pub(super) struct Page {
     incidents: Tally<{ Incident::ALL.len() }>,
     faults: Tally<{ Fault::ALL.len() }>,
     round_trips: Tally<{ Operation::ALL.len() }>,
+    recent: Recent,
+    /// That of the last call, in microseconds.
+    fresh_ttl: AtomicU64,
     hit: Measure,
+    led: Measure,
     wait: Measure,
     execution: Measure,
     round_trip: Measure,
@@ -33,13 +39,19 @@ const MICROSECOND: f64 = 1e-6;
 impl Page {
     pub(super) fn record(&self, event: &Event) {
         match *event {
-            Event::CallStarted { .. } => {
+            Event::CallStarted { key, fresh_ttl } => {
                 self.calls.fetch_add(1, Ordering::Relaxed);
+                if let Some(key) = key {
+                    self.recent.note(key);
+                    let micros = u64::try_from(fresh_ttl.as_micros()).unwrap_or(u64::MAX);
+                    self.fresh_ttl.store(micros, Ordering::Relaxed);
+                }
             }
             Event::CallEnded { outcome, took } => {
                 self.outcomes.up(outcome as usize);
                 match outcome {
                     CallOutcome::Fresh | CallOutcome::Stale => self.hit.record_duration(took),
+                    CallOutcome::Led => self.led.record_duration(took),
                     CallOutcome::Followed => self.wait.record_duration(took),
                     _ => {}
                 }
@@ -69,7 +81,7 @@ impl Page {
         let endings = Endings::each(|ending| self.endings.get(ending as usize));
         let executions = Causes::each(|cause| self.executions.get(cause as usize));
         let calls = self.calls.load(Ordering::Relaxed);
-        NamespaceSnapshot {
+        let mut snapshot = NamespaceSnapshot {
             calls,
             calls_in_progress: calls.saturating_sub(outcomes.total()),
             outcomes,
@@ -85,7 +97,13 @@ impl Page {
             execution_seconds: self.execution.distribution(MICROSECOND),
             round_trip_seconds: self.round_trip.distribution(MICROSECOND),
             payload_bytes: self.payload.distribution(1.0),
-        }
+            led_seconds: self.led.distribution(MICROSECOND),
+            traffic: self.recent.traffic(),
+            advice: Advice::default(),
+        };
+        let fresh_ttl = to_f64(self.fresh_ttl.load(Ordering::Relaxed)) * MICROSECOND;
+        snapshot.advice = advise(&figures(&snapshot, fresh_ttl));
+        snapshot
     }
 
     pub(super) fn add_to(&self, counts: &mut Counts) {
@@ -119,5 +137,30 @@ impl Page {
 
     fn incidents(&self) -> Incidents {
         Incidents::each(|incident| self.incidents.get(incident as usize))
+    }
+}
+
+/// What the advisor is told of a namespace.
+fn figures(snapshot: &NamespaceSnapshot, fresh_ttl: f64) -> Figures {
+    let NamespaceSnapshot {
+        outcomes,
+        hit_seconds: hit,
+        wait_seconds: wait,
+        led_seconds: led,
+        ..
+    } = snapshot;
+    let shared = outcomes.fresh + outcomes.stale + outcomes.led + outcomes.followed;
+    let timed = to_f64((hit.count + wait.count + led.count).max(1));
+    Figures {
+        calls: to_f64(shared + outcomes.timed_out + outcomes.failed),
+        executions: to_f64(snapshot.executions.total()),
+        rate_per_key: snapshot.traffic.calls_per_key_and_second,
+        fresh_ttl,
+        execution: snapshot.execution_seconds.mean(),
+        led: led.mean(),
+        call: (hit.sum + wait.sum + led.sum) / timed,
+        faults: to_f64(snapshot.faults.total()),
+        too_large: to_f64(snapshot.incidents.too_large),
+        undecodable: to_f64(snapshot.incidents.undecodable),
     }
 }

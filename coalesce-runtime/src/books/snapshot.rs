@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::advisor::Advice;
 use crate::ports::event::{
     BypassReasons, CallOutcomes, Causes, Endings, Faults, Incidents, Operations,
 };
+use crate::ports::health::BreakerState;
 
 /// What one coalescer has counted and measured since it was built.
 ///
@@ -43,6 +45,12 @@ pub struct Gauges {
     pub executions: u64,
     /// Channels subscribed to, lingering ones included.
     pub subscriptions: u64,
+    /// All connections are up. Always so in memory, as for the next.
+    pub connected: bool,
+    /// Followers are told when a flight ends. When not, they find out by polling.
+    pub subscribed: bool,
+    /// Whether questions are asked at all: `closed` is well, `half_open` on trial, and `open` for a moment not.
+    pub breaker: BreakerState,
 }
 
 /// What has been counted and measured in one namespace.
@@ -80,6 +88,27 @@ pub struct NamespaceSnapshot {
     pub round_trip_seconds: Distribution,
     /// How big outcomes were.
     pub payload_bytes: Distribution,
+    /// How long calls took that ran their body.
+    pub led_seconds: Distribution,
+    /// How many calls of how many keys came lately.
+    pub traffic: Traffic,
+    /// Whether coalescing earns its round trips here.
+    pub advice: Advice,
+}
+
+/// How many calls of how many keys came to this process in a minute or so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// How long that was.
+    pub seconds: f64,
+    /// Calls that came.
+    pub calls: u64,
+    /// Distinct keys among them, within about 3 %.
+    pub keys: f64,
+    /// How often a key was called in a second, on average.
+    pub calls_per_key_and_second: f64,
 }
 
 /// How a measured value is distributed. Quantiles are right within a sixteenth of their value; all are

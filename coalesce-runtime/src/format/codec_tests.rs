@@ -145,3 +145,18 @@ fn a_codec_that_ignores_its_writer_stores_no_half_values() {
     assert_eq!(encode::<Careless, _>(&0, 7), Err(NotEncoded::TooLarge));
     assert_eq!(encode::<Careless, _>(&0, 8).unwrap().len(), 8);
 }
+
+/// Both are counted, but only one of them is helped by a higher limit.
+#[test]
+fn a_value_that_gives_up_is_not_one_that_is_too_large() {
+    struct GivesUp;
+
+    impl Serialize for GivesUp {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("no bytes"))
+        }
+    }
+
+    let answer = encode::<MessagePack, _>(&GivesUp, 1_000);
+    assert_eq!(answer, Err(NotEncoded::Failed));
+}

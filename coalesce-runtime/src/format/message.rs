@@ -208,4 +208,10 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn what_has_changed_is_told_without_saying_how() {
+        let told = Message::encode_changed(&key());
+        assert_eq!(Message::decode(&key(), &told), Ok(Message::Invalidated));
+    }
 }

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use namespace::Instruments;
-use table::{FLIGHTS, Kind, METRICS, SUBSCRIPTIONS};
+use table::{BREAKER, CONNECTED, FLIGHTS, Kind, METRICS, SUBSCRIBED, SUBSCRIPTIONS};
 
 use crate::ports::event::Event;
+use crate::ports::health::{BreakerState, CoordinatorHealth};
 use crate::ports::observer::Observer;
 
 /// Namespaces with series of their own.
@@ -78,7 +79,15 @@ impl Observer for Recorded {
 }
 
 /// Shows what no event tells of.
-pub(crate) fn show_gauges(flights: u32, subscriptions: u32) {
+pub(crate) fn show_gauges(flights: u32, subscriptions: u32, health: &CoordinatorHealth) {
+    let breaker = match health.breaker {
+        BreakerState::Closed => 0,
+        BreakerState::HalfOpen => 1,
+        BreakerState::Open => 2,
+    };
+    ::metrics::gauge!(CONNECTED).set(u32::from(health.connected));
+    ::metrics::gauge!(SUBSCRIBED).set(u32::from(health.subscribed));
+    ::metrics::gauge!(BREAKER).set(breaker);
     ::metrics::gauge!(FLIGHTS).set(flights);
     ::metrics::gauge!(SUBSCRIPTIONS).set(subscriptions);
 }

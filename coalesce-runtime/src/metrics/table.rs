@@ -81,6 +81,12 @@ metrics! {
         "Units of work in progress in this process, looked at once a second; without a namespace";
     SUBSCRIPTIONS = "coalesce_subscriptions", Gauge, Count, None,
         "Channels subscribed to, lingering ones included, looked at once a second; without a namespace";
+    CONNECTED = "coalesce_connected", Gauge, Count, None,
+        "1 while all connections to Redis are up, looked at once a second; without a namespace";
+    SUBSCRIBED = "coalesce_subscribed", Gauge, Count, None,
+        "1 while followers are told when a flight ends; 0: they poll; without a namespace";
+    BREAKER = "coalesce_breaker_state", Gauge, Count, None,
+        "0 while Redis is asked, 1 on trial, 2 while it is not asked because it gave no answers; without a namespace";
 }
 
 #[cfg(test)]

@@ -251,6 +251,8 @@ pub enum Event {
         /// A number that is the same for calls of one key, to count distinct keys with. `None`: the key
         /// could not be made.
         key: Option<u64>,
+        /// How long an outcome counts as fresh.
+        fresh_ttl: Duration,
     },
     /// A call ended; for each start there is one end. The time that a follower waited is the time of a
     /// call that [`CallOutcome::Followed`].

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::words::fault::Fault;
 
 /// How a coordinator is at a moment. Asking costs no round trip.
@@ -21,7 +23,10 @@ pub struct CoordinatorHealth {
 }
 
 /// Whether questions to a coordinator are asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum BreakerState {
     /// They are.
     #[default]

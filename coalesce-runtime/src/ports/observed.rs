@@ -67,6 +67,8 @@ impl Observed {
     }
 }
 
+// What it does not forward, the trait's defaults would answer.
+#[warn(clippy::missing_trait_methods)]
 impl Coordinator for Observed {
     fn kind(&self) -> &'static str {
         self.inner.kind()

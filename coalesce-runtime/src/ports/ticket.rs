@@ -1,11 +1,13 @@
 //! The ticket: one call's line in the books, opened when its call site is known and closed exactly once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::event::{BypassReason, CallOutcome, Cause, Ending, Event};
 use super::observer::Observers;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
+use crate::words::policy::Policy;
 
 /// A call that has come in. Dropped without an outcome, it was cancelled.
 #[derive(Debug)]
@@ -24,17 +26,25 @@ struct Line {
 
 impl Ticket {
     /// A call of `key`.
-    pub(crate) fn of_call(observers: &Arc<Observers>, key: &Key) -> Self {
-        Self::open(observers, key.namespace(), Some(key.fingerprint()))
+    pub(crate) fn of_call(observers: &Arc<Observers>, key: &Key, policy: &Policy) -> Self {
+        let started = Event::CallStarted {
+            key: Some(key.fingerprint()),
+            fresh_ttl: policy.clocks().fresh(),
+        };
+        Self::open(observers, key.namespace(), &started)
     }
 
     /// A call whose key could not be made.
     pub(crate) fn without_key(observers: &Arc<Observers>, namespace: &Arc<str>) -> Self {
-        Self::open(observers, namespace, None)
+        let started = Event::CallStarted {
+            key: None,
+            fresh_ttl: Duration::ZERO,
+        };
+        Self::open(observers, namespace, &started)
     }
 
-    fn open(observers: &Arc<Observers>, namespace: &Arc<str>, key: Option<u64>) -> Self {
-        observers.record(namespace, &Event::CallStarted { key });
+    fn open(observers: &Arc<Observers>, namespace: &Arc<str>, started: &Event) -> Self {
+        observers.record(namespace, started);
         let line = Line {
             observers: Arc::clone(observers),
             namespace: Arc::clone(namespace),

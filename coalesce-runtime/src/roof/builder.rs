@@ -41,6 +41,7 @@ pub struct CoalescerBuilder {
     settings: Settings,
     values: HashMap<String, String>,
     observers: Guests,
+    advise_every: Option<Duration>,
     #[cfg(feature = "metrics")]
     shows_gauges: bool,
 }
@@ -182,6 +183,13 @@ impl CoalescerBuilder {
         self
     }
 
+    /// Logs every `pause` what the advisor says of each namespace with a hundred calls or more, at the level
+    /// of information. From a second to a day. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
+    pub const fn advise_every(mut self, pause: Duration) -> Self {
+        self.advise_every = Some(pause);
+        self
+    }
+
     /// Tells the `metrics` facade what happens, under the names that
     /// [docs/metrics.md](https://github.com/coalesce-rs/coalesce/blob/main/docs/metrics.md) lists.
     ///
@@ -230,6 +238,9 @@ impl CoalescerBuilder {
         let core = Arc::new(Core::new(coordinator, self.settings, Arc::new(observers)));
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
+        if let Some(pause) = self.advise_every {
+            tokio::spawn(super::advice::say_every(pause, Arc::downgrade(&books)));
+        }
         #[cfg(feature = "metrics")]
         if self.shows_gauges {
             tokio::spawn(super::gauges::show(Arc::downgrade(&core)));
@@ -252,8 +263,9 @@ impl CoalescerBuilder {
             max_refreshes,
             limits,
         } = self.settings;
-        let millisecond = Duration::from_millis(1);
+        let (second, millisecond) = (Duration::from_secs(1), Duration::from_millis(1));
         let (minute, hour) = (Duration::from_mins(1), Duration::from_hours(1));
+        let advise_every = self.advise_every.unwrap_or(second);
         let deadline = self.deadline.unwrap_or(millisecond);
         let mut problems: Vec<_> = [
             ("lease", lease, 10 * millisecond, hour),
@@ -262,6 +274,7 @@ impl CoalescerBuilder {
             ("delivery_window", delivery, millisecond, 24 * hour),
             ("refresh_pause", refresh_pause, millisecond, 24 * hour),
             ("operation_deadline", deadline, millisecond, minute),
+            ("advise_every", advise_every, second, 24 * hour),
         ]
         .into_iter()
         .filter_map(|(option, value, least, most)| {

@@ -99,9 +99,7 @@ impl Call {
             Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
             Prepared::Bypass(passage) => {
                 let body: Boxed<R> = Box::pin(body());
-                let answer = body.await;
-                passage.close();
-                answer
+                passage.through(body).await
             }
             Prepared::Refused(refusal) => refusal,
         }
@@ -116,11 +114,7 @@ impl Call {
     {
         match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
-            Prepared::Bypass(passage) => {
-                let answer = Box::pin(body()).await;
-                passage.close();
-                answer
-            }
+            Prepared::Bypass(passage) => passage.through(Box::pin(body())).await,
             Prepared::Refused(refusal) => refusal,
         }
     }
@@ -150,7 +144,7 @@ impl Call {
                 }
             }
             Located::Here(coalescer, scene) => {
-                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key, &scene.policy);
                 match route(&coalescer, &scene.policy, &scene.key) {
                     Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
                     Route::Coalesce => Prepared::Coalesce(scene, ticket),
@@ -238,11 +232,13 @@ impl Passage {
         Self(Some(ticket))
     }
 
-    /// The body has answered the call. Not an `async fn` around it, which would hold it twice.
-    pub(crate) fn close(self) {
+    /// Lets the body answer the call.
+    pub(crate) async fn through<Fut: Future + Unpin>(self, body: Fut) -> Fut::Output {
+        let answer = body.await;
         if let Some(ticket) = self.0 {
             ticket.close(CallOutcome::Bypassed);
         }
+        answer
     }
 }
 

@@ -79,6 +79,7 @@ impl Coalescer {
     /// # }).unwrap();
     /// ```
     pub fn snapshot(&self) -> Snapshot {
+        let health = self.0.core.coordinator.health();
         let mut snapshot = self.0.books.snapshot();
         let pages = || snapshot.namespaces.values().chain(&snapshot.others);
         snapshot.gauges = Gauges {
@@ -86,6 +87,9 @@ impl Coalescer {
             calls: pages().map(|page| page.calls_in_progress).sum(),
             executions: pages().map(|page| page.executions_in_progress).sum(),
             subscriptions: as_u64(self.subscriptions()),
+            connected: health.connected,
+            subscribed: health.subscribed,
+            breaker: health.breaker,
         };
         self.backend().clone_into(&mut snapshot.backend);
         snapshot.up_seconds = (now() - self.0.built).as_secs_f64();

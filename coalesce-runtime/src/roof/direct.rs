@@ -87,13 +87,11 @@ impl DirectCall {
         Fut: Future<Output = R> + Send + 'static,
     {
         let key = self.key.finish(self.namespace, self.policy.version);
-        let ticket = Ticket::of_call(&self.coalescer.0.core.observers, &key);
+        let ticket = Ticket::of_call(&self.coalescer.0.core.observers, &key, &self.policy);
         match route(&self.coalescer, &self.policy, &key) {
             Route::Bypass(reason) => {
                 let passage = Passage::new(ticket, reason);
-                let answer = body().await;
-                passage.close();
-                answer
+                passage.through(Box::pin(body())).await
             }
             Route::Coalesce => {
                 let scene = Scene {

@@ -119,14 +119,12 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     pub async fn refresh(self) -> R {
         match self.call.clone().locate().await {
             Located::Here(coalescer, scene) => {
-                let ticket = Ticket::of_call(&scene.core.observers, &scene.key);
+                let ticket = Ticket::of_call(&scene.core.observers, &scene.key, &scene.policy);
                 match route(&coalescer, &scene.policy, &scene.key) {
                     Route::Coalesce => self.work.flight(scene, ticket).await,
                     Route::Bypass(reason) => {
                         let passage = Passage::new(ticket, reason);
-                        let answer = self.work.bypass().await;
-                        passage.close();
-                        answer
+                        passage.through(self.work.bypass()).await
                     }
                 }
             }

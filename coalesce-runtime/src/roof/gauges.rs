@@ -15,6 +15,7 @@ pub(super) async fn show(core: Weak<Core>) {
         show_gauges(
             count(core.fold.len()),
             count(core.coordinator.subscriptions()),
+            &core.coordinator.health(),
         );
         drop(core);
         tokio::time::sleep(EVERY).await;

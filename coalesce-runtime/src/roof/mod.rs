@@ -1,5 +1,6 @@
 //! Floor 5: what users and generated code see.
 
+mod advice;
 pub(crate) mod body;
 pub(crate) mod builder;
 pub(crate) mod call;

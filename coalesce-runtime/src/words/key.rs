@@ -389,4 +389,11 @@ mod tests {
         builder.part("secret-token");
         assert!(!format!("{builder:?}").contains("secret"));
     }
+
+    #[test]
+    fn the_fingerprint_is_that_of_equal_keys_alone() {
+        let of = |part: u64| Key::new("shop::get_order", &[&part]).fingerprint();
+        assert_eq!(of(7), of(7));
+        assert_ne!(of(7), of(8));
+    }
 }

@@ -4,6 +4,7 @@
 
 mod fleet;
 
+mod advice;
 mod giving_up;
 mod invalidation;
 mod limits;
@@ -13,6 +14,8 @@ mod parked;
 mod retaking;
 mod retention;
 mod sharing;
+mod silence;
 mod switch;
 mod trouble;
 mod waiting;
+mod way;

@@ -11,6 +11,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod asks;
 mod rules;
 mod said;
 mod seen;

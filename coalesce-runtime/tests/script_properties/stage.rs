@@ -11,10 +11,11 @@ use coalesce_runtime::coordination::{
 use coalesce_runtime::{Key, RedisCoordinator, RedisSettings};
 use tokio::runtime::Runtime;
 
+use crate::asks::{envelope, finishing, retake_until};
 use crate::rules;
 use crate::said::{Said, begun, finished, forgot_its_fence, may_follow, renewed, same};
 use crate::seen::{Sight, lock_of, message_without_moments, names, state_of, without_moments};
-use crate::story::{Began, Mark, Question, Step};
+use crate::story::{Mark, Question, Step};
 
 /// States live so long that nothing ends by itself while a slow machine looks at it.
 pub(crate) const LIFE: Duration = Duration::from_mins(10);
@@ -72,6 +73,7 @@ impl Stage {
         // A story that failed may have left messages that nobody heard.
         drop(self.heard());
         let mut before = self.look(&key);
+        let began = before.now;
         for (number, step) in story.iter().enumerate() {
             let (seen, mut first) = (mark_of(&step.question, &before), None);
             for time in 1..=step.times {
@@ -80,7 +82,7 @@ impl Stage {
                 let (answer, expected) = self.ask(&key, &mut cell, question, seen);
                 same(&format!("{place}: the answer"), &answer, &expected.0)?;
                 let after = self.look(&key);
-                self.as_the_cell(&place, &key, &cell, &after)?;
+                self.as_the_cell(&place, &key, &cell, &after, began)?;
                 same(
                     &format!("{place}: the messages"),
                     &self.heard(),
@@ -166,24 +168,8 @@ impl Stage {
                         None,
                     )
                 }
-                Question::Finish {
-                    flight,
-                    status,
-                    payload,
-                    may_retake,
-                    spare_value,
-                    began,
-                    ..
-                } => {
-                    let ask = FinishAsk {
-                        envelope: envelope(*flight, *status, *payload),
-                        ended_ago: Duration::from_millis(3),
-                        life: LIFE,
-                        seen,
-                        retake_until: retake_until(*may_retake),
-                        began: began.map(began_at),
-                        spare_value: spare_value.map(Duration::from_micros),
-                    };
+                Question::Finish { .. } => {
+                    let ask = finishing(question, seen);
                     let answer = self.coordinator.finish(key, &ask).await.unwrap();
                     let told = cell.finish(now, key, &ask);
                     (finished(answer), finished(told.answer), told.publish)
@@ -249,6 +235,7 @@ impl Stage {
         key: &Key,
         cell: &Cell,
         sight: &Sight,
+        began: u64,
     ) -> Result<(), String> {
         let now = ServerTime::from_micros(1_000_000_000 + self.questions.get());
         let state = |state: Option<Vec<u8>>| state.map(without_moments);
@@ -275,7 +262,8 @@ impl Stage {
                 left(state.refresh_after.as_micros(), now.as_micros())
             });
         let is = left(sight.refresh_after(), sight.now);
-        let slack = 20_000_000;
+        // So long has the server's clock run, and the cell's has hardly moved.
+        let slack = sight.now - began;
         if is > expected + 1_000 || is + slack < expected {
             return Err(format!("{place}: a pause of {is} instead of {expected}"));
         }
@@ -356,29 +344,6 @@ fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
 fn forget_state(cell: &mut Cell, now: ServerTime) {
     cell.plant(bytes::Bytes::new(), now);
     cell.expire(now);
-}
-
-fn began_at(began: Began) -> ServerTime {
-    ServerTime::from_micros(match began {
-        Began::Long => 1,
-        Began::JustNow => 9_000_000_000_000_000,
-    })
-}
-
-/// Of two clocks that differ it is far ahead, or far behind.
-fn retake_until(may_retake: bool) -> ServerTime {
-    ServerTime::from_micros(if may_retake { 9_000_000_000_000_000 } else { 0 })
-}
-
-fn envelope(flight: u8, status: Status, payload: usize) -> Envelope {
-    let ran_for = Duration::from_millis(20);
-    Envelope::new(
-        status,
-        1,
-        token(flight),
-        ran_for,
-        vec![flight; payload].into(),
-    )
 }
 
 pub(crate) fn token(flight: u8) -> Token {

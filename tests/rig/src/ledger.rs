@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,6 +19,14 @@ struct Line {
     key: String,
     at: u64,
     starts: bool,
+}
+
+/// What else a line may be: a process stood still.
+#[derive(Debug, Serialize, Deserialize)]
+struct Standstill {
+    pid: u32,
+    from: u64,
+    to: u64,
 }
 
 /// One execution of a body.
@@ -61,9 +70,10 @@ impl Ledger {
     /// Every run, in the order of their starts.
     pub fn runs(&self) -> Vec<Run> {
         let text = std::fs::read_to_string(&self.path).expect("the ledger");
+        // The others tell of standstills.
         let lines = text
             .lines()
-            .map(|line| serde_json::from_str::<Line>(line).expect("a line of the ledger"));
+            .filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let mut runs = BTreeMap::new();
         for line in lines {
             if line.starts {
@@ -81,6 +91,17 @@ impl Ledger {
         let mut runs: Vec<_> = runs.into_values().collect();
         runs.sort_by_key(|run| run.started);
         runs
+    }
+
+    /// When processes stood still, by their own account.
+    pub fn standstills(&self) -> Vec<(u32, RangeInclusive<u64>)> {
+        let text = std::fs::read_to_string(&self.path).expect("the ledger");
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        lines
+            .map(|Standstill { pid, from, to }| (pid, from..=to))
+            .collect()
     }
 
     /// The names of runs that have begun lately and not ended: whoever holds them leads now.
@@ -128,7 +149,7 @@ impl Ledger {
             .unwrap_or(0)
     }
 
-    /// Writes a line, from a pod. One `write` of an appending file is not torn.
+    /// Writes a line, from a pod.
     pub fn write(path: &Path, run: &str, key: &str, starts: bool) {
         let line = Line {
             run: run.to_owned(),
@@ -136,14 +157,36 @@ impl Ledger {
             at: now_micros(),
             starts,
         };
-        let mut text = serde_json::to_string(&line).expect("a line of the ledger");
-        text.push('\n');
-        let mut file = OpenOptions::new()
-            .append(true)
-            .open(path)
-            .expect("the ledger");
-        file.write_all(text.as_bytes()).expect("room for a line");
+        append(path, &line);
     }
+
+    /// Whether a text of a ledger tells of one run only, which has not ended.
+    pub(crate) fn has_one_run(text: &str) -> bool {
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        lines.count() == 1
+    }
+
+    /// Writes, from a pod, that this process stood still.
+    pub(crate) fn write_standstill(path: &Path, from: u64, to: u64) {
+        // Behind the end of its test there is no ledger any more.
+        if path.exists() {
+            let pid = std::process::id();
+            append(path, &Standstill { pid, from, to });
+        }
+    }
+}
+
+/// One `write` of an appending file is not torn.
+fn append(path: &Path, line: &impl Serialize) {
+    let mut text = serde_json::to_string(line).expect("a line of the ledger");
+    text.push('\n');
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(path)
+        .expect("the ledger");
+    file.write_all(text.as_bytes()).expect("room for a line");
 }
 
 /// Now, in microseconds since the Unix epoch: one machine's clock for all its processes.

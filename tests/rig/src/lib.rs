@@ -11,6 +11,7 @@
 
 pub mod chaos;
 mod checker;
+mod fleet;
 mod folder;
 mod ledger;
 mod monitor;
@@ -24,6 +25,7 @@ mod topology;
 mod totals;
 
 pub use checker::{Checker, Expectation, Findings, check, takeovers};
+pub use fleet::Fleet;
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
 pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, Tally, fleet};

@@ -129,6 +129,8 @@ pub struct Answer {
     pub caller: Option<String>,
     /// The error's text.
     pub error: Option<String>,
+    /// The process that called.
+    pub pid: u32,
     /// When it called, in microseconds since the Unix epoch.
     pub arrived: u64,
     /// When it was answered.

@@ -1,68 +1,11 @@
 //! Known cases of single flight over real processes; `tests/REFERENCE.md` says which case each test is about.
 
-use std::time::{Duration, Instant};
-
-use coalesce_rig::{Answer, Burst, Fails, Ledger, Monitor, Pod, RedisServer, Site, fleet};
+use coalesce_rig::{Answer, Burst, Fails, Fleet, Monitor, Pod, Site, eventually};
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
 
-struct Scene {
-    server: RedisServer,
-    ledger: Ledger,
-    pods: Vec<Pod>,
-}
-
-fn scene(pods: usize) -> Scene {
-    let (server, ledger) = (RedisServer::start(), Ledger::default());
-    let pods = fleet(POD, pods, &server, &ledger);
-    Scene {
-        server,
-        ledger,
-        pods,
-    }
-}
-
-impl Scene {
-    /// Adds a pod with this environment.
-    fn pod(&mut self, environment: &[(&str, &str)]) -> &mut Pod {
-        let pod = Pod::start(POD, &self.server.url(), &self.ledger, environment);
-        self.pods.push(pod);
-        let last = self.pods.len() - 1;
-        &mut self.pods[last]
-    }
-
-    /// All pods make the same burst at once.
-    fn burst(&mut self, burst: &Burst) -> Vec<Answer> {
-        for pod in &mut self.pods {
-            pod.begin(burst);
-        }
-        self.pods.iter_mut().flat_map(Pod::answers).collect()
-    }
-
-    fn runs(&self) -> usize {
-        self.ledger.runs().len()
-    }
-
-    /// The value of every answer was made by the `number`th run.
-    fn assert_all_got_run(&self, answers: &[Answer], number: usize) {
-        let name = &self.ledger.runs()[number - 1].name;
-        for answer in answers {
-            assert_eq!(answer.run.as_ref(), Some(name), "{answer:?}");
-        }
-    }
-
-    /// P11: no local entry, no lock, no key without an expiry.
-    fn assert_nothing_left(&mut self) {
-        for pod in &mut self.pods {
-            assert_eq!(pod.state().in_flight, 0, "a local entry is left");
-        }
-        // A lock whose grant came too late for its caller is given back behind the answer.
-        eventually("every lock is gone", || {
-            let locks = self.server.command(&["KEYS", "*:lock:*"]).list();
-            locks.is_empty()
-        });
-        assert_eq!(self.server.immortal_keys(), Vec::<String>::new());
-    }
+fn scene(pods: usize) -> Fleet {
+    Fleet::start(POD, pods)
 }
 
 /// A burst with a body so long that no pod of a busy machine comes too late to share it.
@@ -70,15 +13,6 @@ fn shared(site: Site, callers: usize) -> Burst {
     Burst {
         body_ms: 500,
         ..Burst::of(site, callers)
-    }
-}
-
-/// Waits until something holds. There is a limit, and reaching it is a failure.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "in vain: {what}");
-        std::thread::yield_now();
     }
 }
 

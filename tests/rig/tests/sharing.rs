@@ -1,45 +1,11 @@
 //! One execution for the whole fleet: four pods, one Redis, every count exact.
 
-use coalesce_rig::{Answer, Burst, Fails, Ledger, Pod, RedisServer, Site, fleet};
+use coalesce_rig::{Answer, Burst, Fails, Fleet, Pod, Site};
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
 
-struct Scene {
-    server: RedisServer,
-    ledger: Ledger,
-    pods: Vec<Pod>,
-}
-
-fn scene(pods: usize) -> Scene {
-    let (server, ledger) = (RedisServer::start(), Ledger::default());
-    let pods = fleet(POD, pods, &server, &ledger);
-    Scene {
-        server,
-        ledger,
-        pods,
-    }
-}
-
-impl Scene {
-    /// All pods make the same burst at once.
-    fn burst(&mut self, burst: &Burst) -> Vec<Answer> {
-        for pod in &mut self.pods {
-            pod.begin(burst);
-        }
-        self.pods.iter_mut().flat_map(Pod::answers).collect()
-    }
-
-    fn runs(&self) -> usize {
-        self.ledger.runs().len()
-    }
-
-    /// P11, S10, S11: no local entry, no key without an expiry; subscriptions may linger.
-    fn assert_nothing_left(&mut self) {
-        for pod in &mut self.pods {
-            assert_eq!(pod.state().in_flight, 0, "a local entry is left");
-        }
-        assert_eq!(self.server.immortal_keys(), Vec::<String>::new());
-    }
+fn scene(pods: usize) -> Fleet {
+    Fleet::start(POD, pods)
 }
 
 fn values_of_other_keys(answers: &[Answer]) -> usize {

@@ -25,6 +25,8 @@ pub(super) struct Nemesis {
     /// How many of each were done.
     pub(super) done: BTreeMap<Fault, u64>,
     pub(super) last: Option<Fault>,
+    /// Each of them, and from when until when it was there, in microseconds since the Unix epoch.
+    log: Vec<(Fault, u64, u64)>,
 }
 
 /// A fault that is to be healed.
@@ -46,6 +48,7 @@ impl Nemesis {
             wounds: Vec::new(),
             done: BTreeMap::new(),
             last: None,
+            log: Vec::new(),
         }
     }
 
@@ -90,6 +93,16 @@ impl Nemesis {
                 place,
             });
         }
+    }
+
+    /// What was done in the seconds before a moment: how long before it began and was over, in milliseconds.
+    pub(super) fn before(&self, moment: u64) -> String {
+        let ago = |at: u64| (moment.cast_signed() - at.cast_signed()) / 1_000;
+        let near = |(_, since, until): &&(Fault, u64, u64)| ago(*since) > 0 && ago(*until) < 6_000;
+        let log = self.log.iter().filter(near);
+        let told =
+            log.map(|(fault, since, until)| format!("{fault:?} {}..{}", ago(*since), ago(*until)));
+        told.collect::<Vec<_>>().join(", ")
     }
 
     fn span(&mut self, from_ms: u64, to_ms: u64) -> u64 {
@@ -206,6 +219,7 @@ impl Nemesis {
         self.wounds = later;
         for wound in due {
             wound.heal(stage);
+            self.log.push((wound.fault, wound.since, now_micros()));
             if wound.fault.is_reason() {
                 stage.trouble.push(wound.since..=now_micros() + RECOVERY);
             }

@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     let lost_calls = lost(&mut stage);
     let recovered_ms = recover(&mut stage);
+    stage.stopped.extend(stage.ledger.standstills());
     let runs = stage.ledger.runs();
     let found: Vec<_> = (0..SITES.len())
         .map(|place| find(&stage, &runs, place))
@@ -54,7 +55,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         takeovers: takeovers.len() as u64,
         takeover_p50_ms: takeovers.get(takeovers.len() / 2).copied().unwrap_or(0),
         takeover_max_ms: takeovers.last().copied().unwrap_or(0),
-        details: found.iter().flat_map(details).collect(),
+        details: found.iter().flat_map(|it| details(it, nemesis)).collect(),
     }
 }
 
@@ -116,14 +117,14 @@ fn find(stage: &Stage, runs: &[Run], place: usize) -> Findings {
     let of_site = |run: &&Run| run.key.starts_with(&key(place, 0)[..2]);
     let runs: Vec<_> = runs.iter().filter(of_site).cloned().collect();
     let mut checker = Checker::new(&runs, expectation(stage, place));
-    for (pid, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
+    for (_, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
         // Who was killed at once has written nothing.
         let Ok(file) = File::open(file) else { continue };
         for line in BufReader::new(file).lines() {
             let line = line.expect("a line of an answer");
             // The last line of who was killed may be cut off.
             if let Ok(answer) = serde_json::from_str::<Answer>(&line) {
-                checker.take(Some(*pid), &answer);
+                checker.take(&answer);
             }
         }
     }
@@ -131,12 +132,15 @@ fn find(stage: &Stage, runs: &[Run], place: usize) -> Findings {
 }
 
 /// What must not be, in words: the first of each kind.
-fn details(found: &Findings) -> Vec<String> {
+fn details(found: &Findings, nemesis: &Nemesis) -> Vec<String> {
     let answers = [&found.errors, &found.wrong, &found.stale];
     let answers = answers.into_iter().filter_map(|list| list.first());
     let mut details: Vec<_> = answers.map(|answer| format!("{answer:?}")).collect();
     details.extend(found.overlong.first().cloned());
-    details.extend(found.unexplained.first().map(|pair| format!("{pair:?}")));
+    let unexplained = found.unexplained.iter().step_by(50);
+    details.extend(unexplained.map(|(earlier, run)| {
+        format!("{earlier:?} {run:?} behind {}", nemesis.before(run.started))
+    }));
     details
 }
 

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use super::{Expectation, micros, pid_of};
 use crate::ledger::Run;
 
-/// A process that stands still for longer than this may lose a lease of three seconds, renewed each second.
-const TOO_LONG: u64 = 1_700_000;
+/// A process that stands still for a part of a deadline gives up, when it goes on, what it has asked.
+const TOO_LONG: u64 = 80_000;
+
+/// And then it may ask nothing for a second, and the machine is busy.
+const RECOVERY: u64 = 2_000_000;
 
 /// How many have a reason, and which have none.
 pub(super) fn find(runs: &[Run], expected: &Expectation<'_>) -> (usize, Vec<(Run, Run)>) {
@@ -49,15 +52,15 @@ fn is_explained(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
     expected.switched || died || ((trouble || stood_still(earlier, run, expected)) && !folded)
 }
 
-/// Whether one of their processes stood still for so long that its lease may have ended: before it
-/// began, with the lock in hand, or while it ran.
+/// Whether one of their processes stood still for so long that it may have run by itself, or lost its
+/// lease: before it began, with the lock in hand, or while it ran.
 fn stood_still(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
     let pids = [pid_of(&earlier.name), pid_of(&run.name)];
     expected.stopped.iter().any(|(pid, span)| {
         pids.contains(&Some(*pid))
             && span.end() - span.start() > TOO_LONG
             && *span.start() <= run.started
-            && earlier.started <= span.end() + 1_000_000
+            && earlier.started <= span.end() + RECOVERY
     })
 }
 
@@ -70,7 +73,10 @@ pub(super) fn end_of(run: &Run, expected: &Expectation<'_>) -> u64 {
 
 /// When the run's process was killed, if that was before its end.
 pub(super) fn ended_by_death(run: &Run, expected: &Expectation<'_>) -> Option<u64> {
+    if run.ended.is_some() {
+        return None;
+    }
     let killed = |(pid, _): &&(u32, u64)| Some(*pid) == pid_of(&run.name);
     let (_, at) = expected.killed.iter().find(killed)?;
-    run.ended.is_none().then_some(*at)
+    Some(*at)
 }

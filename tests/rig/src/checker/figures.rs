@@ -6,7 +6,7 @@ use crate::ledger::Run;
 use crate::pod::Answer;
 
 /// More runs of one key than overlap any call.
-const WINDOW: usize = 256;
+const WINDOW: usize = 64;
 
 /// What a call took beside the runs of its key, in microseconds, unless one of them died or stood still.
 pub(super) fn added(answer: &Answer, runs: &[&Run], expected: &Expectation<'_>) -> Option<u64> {

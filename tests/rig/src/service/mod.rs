@@ -6,6 +6,7 @@
 )]
 
 mod load;
+mod pulse;
 mod sites;
 
 use std::time::Duration;
@@ -30,6 +31,7 @@ pub async fn serve() {
     LEDGER
         .set(arguments.next().expect("a ledger").into())
         .expect("one ledger");
+    tokio::spawn(pulse::beat(LEDGER.get().expect("a ledger")));
     let coalescer = Coalescer::builder()
         .redis(url)
         .prefix("rig")
@@ -169,6 +171,7 @@ async fn answer(burst: &Burst, key: &str, number: usize) -> Answer {
         ended: made.as_ref().map(|made| made.ended),
         caller: made.map(|made| made.caller),
         error,
+        pid: std::process::id(),
         arrived,
         answered,
     }

@@ -171,7 +171,7 @@ async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
     tokio::time::sleep(task.span).await;
     let is_first = || {
         let text = std::fs::read_to_string(ledger).expect("the ledger");
-        text.lines().count() == 1
+        Ledger::has_one_run(&text)
     };
     let failure = match task.fails {
         Fails::Always => Some("db down"),

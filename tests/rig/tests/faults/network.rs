@@ -2,7 +2,7 @@
 
 use coalesce_rig::{Burst, Cut, Mode, Site, Way, holds};
 
-use crate::scene::{BESIDE_BODIES, BESIDE_BODIES_IN_A_ROW, LEASE, MS, Scene, load, meanwhile};
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, load, meanwhile};
 
 /// Row 31. A run is shared as long as a question and its answer fit into the deadline.
 #[test]
@@ -124,7 +124,7 @@ fn connections_that_break_in_any_way_are_made_again() {
         scene.collect();
         scene.recovers();
     }
-    scene.ends_well(BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Row 32.
@@ -145,7 +145,7 @@ fn replies_that_are_cut_or_corrupted_end_a_connection_and_no_call() {
     }
     scene.collect();
     scene.recovers();
-    scene.ends_well(BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Rows 32 and 33: a way that carries nothing for a while, loses nothing, and is there again.

@@ -4,9 +4,7 @@ use std::time::{Duration, Instant};
 
 use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site};
 
-use crate::scene::{
-    BESIDE_BODIES, BESIDE_BODIES_IN_A_ROW, MS, POD, Scene, eventually, load, meanwhile,
-};
+use crate::scene::{BESIDE_BODIES, MS, POD, Scene, eventually, load, meanwhile};
 
 /// Row 8.
 #[test]
@@ -25,7 +23,7 @@ fn a_redis_that_is_killed_and_comes_back_empty_delays_nobody_and_is_shared_again
         scene.collect();
         scene.recovers();
     }
-    scene.ends_well(BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Row 9.
@@ -96,7 +94,7 @@ fn a_redis_that_is_stopped_for_a_while_delays_nobody_and_mixes_nothing() {
         scene.collect();
         scene.recovers();
     }
-    scene.ends_well(BESIDE_BODIES_IN_A_ROW);
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Row 12.

@@ -1,0 +1,107 @@
+//! A pod's way to the coordinator, which can be cut: its questions then come back with a fault.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use coalesce_runtime::coordination::{
+    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
+    ReplaceAsk, Reply, ServerClock, Token,
+};
+use coalesce_runtime::{Fault, Key, MemoryCoordinator};
+use tokio::time::Instant;
+
+/// One pod's way to the coordinator.
+#[derive(Debug)]
+pub struct Way {
+    inner: MemoryCoordinator,
+    cut: Mutex<Option<Fault>>,
+    /// When the first question since the cut was asked.
+    missed: Mutex<Option<Instant>>,
+}
+
+impl Way {
+    pub fn to(inner: &MemoryCoordinator) -> Arc<Self> {
+        Arc::new(Self {
+            inner: inner.clone(),
+            cut: Mutex::default(),
+            missed: Mutex::default(),
+        })
+    }
+
+    /// From now on no question is answered.
+    pub fn cut(&self, fault: Fault) {
+        *self.cut.lock().unwrap() = Some(fault);
+    }
+
+    pub fn heal(&self) {
+        *self.cut.lock().unwrap() = None;
+    }
+
+    /// When the first question since the cut was asked.
+    pub fn missed(&self) -> Option<Instant> {
+        *self.missed.lock().unwrap()
+    }
+
+    fn pass<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
+        let Some(fault) = *self.cut.lock().unwrap() else {
+            return answer;
+        };
+        self.missed.lock().unwrap().get_or_insert_with(Instant::now);
+        Box::pin(async move {
+            if fault == Fault::Timeout {
+                tokio::time::sleep(self.deadline()).await;
+            }
+            Err(fault)
+        })
+    }
+}
+
+impl Coordinator for Way {
+    fn kind(&self) -> &'static str {
+        "memory behind a way that can be cut"
+    }
+
+    fn clock(&self) -> ServerClock {
+        self.inner.clock()
+    }
+
+    fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
+        self.pass(self.inner.read(key))
+    }
+
+    fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
+        self.pass(self.inner.begin(key, ask))
+    }
+
+    fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
+        self.pass(self.inner.renew(asks))
+    }
+
+    fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
+        self.pass(self.inner.finish(key, ask))
+    }
+
+    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
+        self.pass(self.inner.abandon(key, token))
+    }
+
+    fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
+        self.pass(self.inner.replace(key, ask))
+    }
+
+    fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
+        self.pass(self.inner.listen(key))
+    }
+
+    fn listening(&self, key: &Key) -> Option<Listener> {
+        self.inner.listening(key)
+    }
+
+    fn subscriptions(&self) -> usize {
+        self.inner.subscriptions()
+    }
+
+    fn close(&self) -> Reply<'_, ()> {
+        self.inner.close()
+    }
+}
