@@ -35,6 +35,10 @@ use serde::de::DeserializeOwned;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a codec",
+    note = "write `codec = json` or `codec = postcard` (features), or implement `coalesce::codec::Codec` for `{Self}`"
+)]
 pub trait Codec: Copy + Send + Sync + 'static {
     /// Stands in every stored entry: bytes of another codec are a miss. Those below 128 are this
     /// library's own.
@@ -57,6 +61,7 @@ pub trait Codec: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct MessagePack;
 
+#[diagnostic::do_not_recommend]
 impl Codec for MessagePack {
     const NUMBER: u8 = 1;
 
@@ -80,6 +85,7 @@ impl Codec for MessagePack {
 pub struct Json;
 
 #[cfg(feature = "json")]
+#[diagnostic::do_not_recommend]
 impl Codec for Json {
     const NUMBER: u8 = 3;
 
@@ -101,6 +107,7 @@ impl Codec for Json {
 pub struct Postcard;
 
 #[cfg(feature = "postcard")]
+#[diagnostic::do_not_recommend]
 impl Codec for Postcard {
     const NUMBER: u8 = 4;
 
