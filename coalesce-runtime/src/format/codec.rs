@@ -79,7 +79,8 @@ impl Codec for MessagePack {
 
 /// JSON, for entries that people or other programs read. Needs the feature `json`.
 ///
-/// A value that JSON cannot hold, such as a map whose keys are no texts, is not stored.
+/// A value that JSON cannot hold, such as a map whose keys are structures, is not stored. A float that is not
+/// finite becomes `null`: an `Option` of it is read as `None`, and anything else cannot be read.
 #[cfg(feature = "json")]
 #[derive(Clone, Copy, Debug)]
 pub struct Json;
@@ -101,7 +102,9 @@ impl Codec for Json {
 /// Postcard, the smallest: values alone. Needs the feature `postcard`.
 ///
 /// Nothing in its bytes says what they are. Whoever changes a type gives the call site a new `version`:
-/// fields that were swapped, added or removed can be read as others.
+/// fields that were swapped, added or removed can be read as others. A type that leaves fields out
+/// (`skip_serializing_if`) is not for it, since what is left out is not missed and the rest is read as something
+/// else; and what has no shape of its own (`flatten`, `untagged`, `tag`) is never readable.
 #[cfg(feature = "postcard")]
 #[derive(Clone, Copy, Debug)]
 pub struct Postcard;
