@@ -35,12 +35,14 @@ fn whatever_happens_to_pods_server_and_way_every_call_is_answered_and_no_run_is_
 
 /// Row 52.
 #[test]
+#[ignore = "by hand, on a machine that has nothing else to do: CONTRIBUTING.md"]
 fn whatever_happens_to_a_cluster_every_call_is_answered_and_no_run_is_without_a_reason() {
     play(Layout::Cluster, 25);
 }
 
 /// Row 52.
 #[test]
+#[ignore = "by hand, on a machine that has nothing else to do: CONTRIBUTING.md"]
 fn whatever_happens_to_a_primary_under_sentinels_every_call_is_answered() {
     play(Layout::Sentinel, 25);
 }

@@ -147,6 +147,16 @@ impl<T: Topology> Scene<T> {
         self.trouble_since.get_or_insert_with(now_micros);
     }
 
+    /// Questions of the pods without an answer in time, so far.
+    pub(crate) fn unanswered(&mut self) -> u64 {
+        self.pods.iter_mut().map(|pod| pod.state().faults).sum()
+    }
+
+    /// The machine was too busy for a deadline, in a burst that began at `since`: its runs have a reason.
+    pub(crate) fn was_too_busy(&mut self, since: u64) {
+        self.trouble.push(since..=now_micros());
+    }
+
     /// So many faults were done.
     pub(crate) fn faults(&mut self, count: u64) {
         self.faults += count;
