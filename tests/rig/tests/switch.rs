@@ -1,13 +1,19 @@
 //! The kill switch over real processes: every pod obeys, and an off switch means no Redis traffic.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::{Duration, Instant};
 
-use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site, fleet};
+use coalesce::{Coalescer, Position, Scope};
+use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site, fleet, now_micros};
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
 
 /// What a pod sends without any call: it looks after its connections and reads the switch.
 const HOUSEKEEPING: [&str; 2] = ["ping", "hgetall"];
+
+/// What a pod sends when it tells the fleet of a namespace that it has called for the first time.
+const ANNOUNCEMENT: [&str; 5] = ["evalsha", "time", "zadd", "pexpire", "zremrangebyscore"];
 
 fn all_know(pods: &mut [Pod], off: bool) {
     let end = Instant::now() + Duration::from_secs(5);
@@ -39,9 +45,71 @@ fn one_pod_turns_the_switch_and_all_obey_without_any_traffic() {
     server.reset_stats();
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 53));
     let mut sent = server.command_stats();
-    sent.retain(|command, _| !HOUSEKEEPING.contains(&command.as_str()));
+    let known =
+        |command: &str| HOUSEKEEPING.contains(&command) || (ANNOUNCEMENT.contains(&command));
+    sent.retain(|command, _| !known(command));
     assert!(sent.is_empty(), "{sent:?}");
     pods[3].switch(true);
     all_know(&mut pods, false);
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 54));
+}
+
+/// Flips the switch by `turn`, again and again, and says in microseconds how long the last of the pods took each time.
+fn delays(pods: &mut [Pod], flips: usize, mut turn: impl FnMut(bool)) -> Vec<u64> {
+    let mut delays: Vec<u64> = (0..flips)
+        .map(|flip| {
+            let on = flip % 2 == 1;
+            pods.iter_mut().for_each(|pod| pod.watch_for(on));
+            let turned = now_micros();
+            turn(on);
+            let last = pods.iter_mut().map(Pod::obeyed).max().unwrap();
+            last.saturating_sub(turned)
+        })
+        .collect();
+    delays.sort_unstable();
+    delays
+}
+
+fn figures(how: &str, delays: &[u64]) -> Duration {
+    let at = |percent: usize| Duration::from_micros(delays[(delays.len() - 1) * percent / 100]);
+    println!(
+        "12 pods, {how}: the last obeys after {:?} in the middle, p99 {:?}, at most {:?}, of {} flips",
+        at(50),
+        at(99),
+        at(100),
+        delays.len()
+    );
+    at(99)
+}
+
+#[test]
+fn twelve_pods_obey_within_milliseconds_of_the_news_and_within_a_second_without() {
+    let (server, ledger) = (RedisServer::start(), Ledger::default());
+    let mut pods = fleet(POD, 12, &server, &ledger);
+    let mut connection = server.connection();
+    let mut set = |on: bool| {
+        let text = if on { "co1 on" } else { "co1 off" };
+        let set = connection.command(&["HSET", "rig:switch", "~all", text]);
+        assert!(set.is_ok());
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let operator = runtime.block_on(operator(&server));
+    let pushed = delays(&mut pods, 200, |on| {
+        let position = if on { Position::on() } else { Position::off() };
+        let turned = runtime.block_on(operator.switch(&Scope::Everything, &position));
+        assert!(turned.unwrap().known);
+    });
+    let silent = delays(&mut pods, 16, &mut set);
+    // What a quiet machine shows is a hundredth of the first bound, and the second within a tenth.
+    assert!(figures("told", &pushed) < Duration::from_millis(500));
+    assert!(figures("not told", &silent) < Duration::from_millis(1_500));
+}
+
+async fn operator(server: &RedisServer) -> Coalescer {
+    let builder = Coalescer::builder().redis(server.url()).prefix("rig");
+    builder.build().await.unwrap()
 }
