@@ -109,6 +109,59 @@ fn twelve_pods_obey_within_milliseconds_of_the_news_and_within_a_second_without(
     assert!(figures("not told", &silent) < Duration::from_millis(1_500));
 }
 
+/// A hundred flips in ten seconds, while every pod has callers of one key all the time.
+#[test]
+fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
+    let (server, ledger) = (RedisServer::start(), Ledger::default());
+    let mut pods = fleet(POD, 12, &server, &ledger);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let operator = runtime.block_on(operator(&server));
+    for pod in &mut pods {
+        pod.begin(&Burst {
+            lasts_ms: Some(10_000),
+            pause_ms: 5,
+            body_ms: 20,
+            ..Burst::of(Site::InFlight, 4)
+        });
+    }
+    runtime.block_on(async {
+        let mut beat = tokio::time::interval(Duration::from_millis(100));
+        for flip in 0..100 {
+            beat.tick().await;
+            let position = if flip % 2 == 1 {
+                Position::on()
+            } else {
+                Position::off()
+            };
+            let turned = operator.switch(&Scope::Everything, &position).await;
+            assert!(turned.unwrap().known);
+        }
+    });
+    let answers: Vec<_> = pods.iter_mut().flat_map(Pod::answers).collect();
+    let longest = answers
+        .iter()
+        .map(|it| it.answered - it.arrived)
+        .max()
+        .unwrap();
+    let longest = Duration::from_micros(longest);
+    let bypassed: u64 = pods.iter_mut().map(|pod| pod.state().bypassed).sum();
+    println!(
+        "100 flips in 10 s: {} calls answered, {bypassed} of them past the switch, the longest {longest:?}",
+        answers.len()
+    );
+    assert!(answers.iter().all(|answer| answer.error.is_none()));
+    assert!(bypassed > 100 && answers.len() > 1_000);
+    // A body takes 20 ms, and who is stranded waits for seconds.
+    assert!(longest < Duration::from_secs(2));
+    for pod in &mut pods {
+        assert_eq!(pod.state().in_flight, 0);
+    }
+}
+
 async fn operator(server: &RedisServer) -> Coalescer {
     let builder = Coalescer::builder().redis(server.url()).prefix("rig");
     builder.build().await.unwrap()
