@@ -91,6 +91,10 @@ async fn the_page_shows_namespaces_pictures_and_switches_and_a_hostile_name_is_a
     );
     assert_eq!(shown.matches("turn off").count(), 2);
     assert_eq!(shown.matches("turn on").count(), 1);
+    assert!(
+        dom.contains("<form id=\"door\" hidden"),
+        "nobody is asked for a token"
+    );
     assert!(shown.contains("OFF, by ada") && dom.contains("<title>Coalesce</title>"));
     assert!(
         !dom.contains("<img") && shown.contains("&lt;img"),

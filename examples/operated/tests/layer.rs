@@ -1,7 +1,5 @@
 //! The layer opens the request scope: tenants share within themselves and with nobody else.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use axum::body::Body;
 use axum::http::Request;
 use coalesce::Coalescer;

