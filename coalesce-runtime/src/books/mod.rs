@@ -62,6 +62,12 @@ impl Books {
         }
     }
 
+    /// The namespaces that have a page.
+    pub(crate) fn namespaces(&self) -> Vec<Arc<str>> {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        pages.keys().cloned().collect()
+    }
+
     /// One namespace's numbers; `None`: nothing has happened there.
     pub(crate) fn of(&self, namespace: &str) -> Option<NamespaceSnapshot> {
         let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);

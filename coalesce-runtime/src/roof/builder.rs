@@ -245,13 +245,15 @@ impl CoalescerBuilder {
         if self.shows_gauges {
             tokio::spawn(super::gauges::show(Arc::downgrade(&core)));
         }
-        Ok(Coalescer(Arc::new(Inner {
+        let inner = Arc::new(Inner {
             core,
             books,
             built: now(),
             policies,
             disabled,
-        })))
+        });
+        tokio::spawn(super::known::announce(Arc::downgrade(&inner)));
+        Ok(Coalescer(inner))
     }
 
     fn settings_problems(&self) -> Vec<Problem> {

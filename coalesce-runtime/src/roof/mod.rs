@@ -12,6 +12,9 @@ pub(crate) mod form;
 #[cfg(feature = "metrics")]
 mod gauges;
 pub(crate) mod health;
+mod known;
+#[cfg(feature = "tower")]
+pub(crate) mod layer;
 pub(crate) mod probe;
 pub(crate) mod shape;
 pub(crate) mod site;

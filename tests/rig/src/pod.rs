@@ -197,6 +197,11 @@ pub enum Order {
         /// Whether calls are coalesced.
         on: bool,
     },
+    /// Say when everything is switched off, or on, as far as you know: looked at every millisecond.
+    Obey {
+        /// Whether calls are coalesced.
+        on: bool,
+    },
     /// Say how you are.
     State,
     /// Shut down in an orderly way.
@@ -293,6 +298,16 @@ impl Pod {
     pub fn switch(&mut self, on: bool) {
         self.order(&Order::Switch { on });
         assert_eq!(self.line(), "switched");
+    }
+
+    /// Tells the pod to watch out for a turn of the switch; [`Pod::obeyed`] says when it saw it.
+    pub fn watch_for(&mut self, on: bool) {
+        self.order(&Order::Obey { on });
+    }
+
+    /// When the pod saw what it was told to watch out for, in microseconds since the Unix epoch.
+    pub fn obeyed(&mut self) -> u64 {
+        self.line().parse().expect("a moment")
     }
 
     /// Ends the pod in an orderly way.

@@ -82,11 +82,19 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
         }
         Order::Switch { on } => {
             let position = if on { Position::on() } else { Position::off() };
-            coalescer
-                .switch(&Scope::Everything, &position)
-                .await
-                .expect("a switch");
+            let turned = coalescer.switch(&Scope::Everything, &position).await;
+            assert!(turned.expect("a switch").known);
             Some("switched".to_owned())
+        }
+        Order::Obey { on } => {
+            let coalescer = coalescer.clone();
+            tokio::spawn(async move {
+                while is_off(&coalescer) == on {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                println!("{}", now_micros());
+            });
+            None
         }
         Order::State => Some(serde_json::to_string(&state_of(coalescer)).expect("a state")),
         Order::ShutDown { grace_ms } => {
@@ -96,14 +104,17 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
     }
 }
 
+fn is_off(coalescer: &Coalescer) -> bool {
+    let position = coalescer.position(&Scope::Everything);
+    position.is_some_and(|position| !position.on)
+}
+
 fn state_of(coalescer: &Coalescer) -> PodState {
     let counts = coalescer.counts();
     PodState {
         in_flight: coalescer.in_flight(),
         subscriptions: coalescer.subscriptions(),
-        switched_off: coalescer
-            .position(&Scope::Everything)
-            .is_some_and(|position| !position.on),
+        switched_off: is_off(coalescer),
         takeovers: counts.takeovers,
         executions: counts.executions,
         saved: counts.fresh + counts.stale + counts.followed,
