@@ -108,8 +108,6 @@ impl Driver {
                     }
                     if self.cause == Cause::Takeover {
                         self.core.tell(self.entry.key(), Incident::Takeover);
-                        let namespace = &**self.entry.key().namespace();
-                        tracing::info!(namespace, "took over from a leader that is gone");
                     }
                     let election = chase.election(seen);
                     let asking = chase.asking.take();

@@ -7,6 +7,8 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tracing::{Instrument as _, Span};
+
 use super::shape::{Received, Shape};
 use crate::flight::context::Context;
 use crate::flight::core::Core;
@@ -14,7 +16,8 @@ use crate::flight::leader::{Produced, Report, Runner};
 use crate::flight::refresh;
 use crate::flight::seat::Seat;
 use crate::flight::settlement::Outcome;
-use crate::flight::waiter::{Turn, Waiter};
+use crate::flight::turn::Turn;
+use crate::flight::waiter::Waiter;
 use crate::format::envelope::{Seen, Status};
 use crate::ports::event::{CallOutcome, Cause, Ending, Event, Incident};
 use crate::ports::ticket::{Execution, Ticket};
@@ -93,7 +96,7 @@ impl Scene {
                     }
                     Next::Stale(answer, outdated) => {
                         if let Some(outdated) = outdated {
-                            self.refresh_behind(shape, body, outdated);
+                            self.refresh_behind(shape, body, outdated, waiter.span());
                         }
                         waiter.answered(CallOutcome::Stale);
                         return answer;
@@ -130,7 +133,7 @@ impl Scene {
                     return answer;
                 }
                 Next::Seat(seat) => {
-                    let context = Context::of_flight(&self.key);
+                    let context = Context::of_flight(&self.key, waiter.span());
                     let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
                     let value = context.run(flight).await;
                     waiter.settled().await.close(CallOutcome::Led);
@@ -145,16 +148,26 @@ impl Scene {
 
     /// Runs the body for its caller and nobody else.
     async fn alone<Fut: Future>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
-        let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
-        let value = Context::of_flight(&self.key).run(Box::pin(body)).await;
-        execution.end(Ending::Value, now());
+        let flight = Box::pin(async {
+            let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
+            let value = Box::pin(body.instrument(execution.span().clone())).await;
+            execution.end(Ending::Value, now());
+            value
+        });
+        let context = Context::of_flight(&self.key, waiter.span());
+        let value = context.run(flight).await;
         waiter.answered(CallOutcome::Led);
         value
     }
 
-    /// Starts a refresh of the state marked `outdated`.
-    pub(crate) fn refresh_behind<R, S, F, Fut>(&self, shape: S, body: F, outdated: Seen)
-    where
+    /// Starts a refresh of the state marked `outdated`, on behalf of the call with this span.
+    pub(crate) fn refresh_behind<R, S, F, Fut>(
+        &self,
+        shape: S,
+        body: F,
+        outdated: Seen,
+        call: &Span,
+    ) where
         R: Send + 'static,
         S: Shape<R>,
         F: FnOnce() -> Fut,
@@ -165,10 +178,11 @@ impl Scene {
             &self.policy,
             &self.key,
             outdated,
-            || -> Runner {
+            call,
+            |span| -> Runner {
                 let (scene, context, future) = (
                     self.clone(),
-                    Context::of_flight(&self.key),
+                    Context::of_flight(&self.key, span),
                     Box::pin(body()),
                 );
                 Box::new(move |seat| {
@@ -187,7 +201,7 @@ impl Scene {
         Fut: Future<Output = R> + Send + 'static,
     {
         let scene = self.clone();
-        let context = Context::of_flight(&self.key);
+        let context = Context::of_flight(&self.key, waiter.span());
         // A task of its own: the flight goes on when this caller goes away.
         let flight = tokio::spawn(context.run(async move { scene.run(seat, shape, body).await }));
         let ended = flight.await;
@@ -214,8 +228,9 @@ impl Scene {
         Fut: Future<Output = R>,
     {
         let execution = Execution::start(&self.core.observers, &self.key, seat.cause());
-        let started = execution.started();
-        let value = body.await;
+        let (started, span) = (execution.started(), execution.span().clone());
+        let trace = span.in_scope(|| self.core.traces.current());
+        let value = body.instrument(span).await;
         let ended = now();
         seat.close();
         let (limit, shared_here) = (self.policy.max_payload, seat.has_followers());
@@ -229,6 +244,7 @@ impl Scene {
             produced,
             started,
             ended,
+            trace,
         });
         value
     }
@@ -244,6 +260,7 @@ impl Scene {
     }
 
     fn next<R, S: Shape<R>>(&self, waiter: &mut Waiter, turn: Turn, shape: S) -> Next<R> {
+        waiter.waited(&turn);
         let (outcome, stale) = match turn {
             Turn::Seat(seat) => return Next::Seat(seat),
             Turn::Error(error) => {
@@ -260,14 +277,11 @@ impl Scene {
             Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),
             Turn::Stale { outcome, refresh } => (outcome, Some(Stored::Stale(refresh))),
         };
-        let namespace = self.key.namespace();
-        match (
-            shape.decode(Received {
-                outcome: &outcome,
-                namespace,
-            }),
-            stale,
-        ) {
+        let answer = read_as(shape, &outcome, &self.key);
+        if answer.is_some() {
+            waiter.link(&outcome);
+        }
+        match (answer, stale) {
             (Some(answer), None) => Next::Answer(answer, CallOutcome::Followed),
             (Some(answer), Some(Stored::Fresh)) => Next::Answer(answer, CallOutcome::Fresh),
             (Some(answer), Some(Stored::Stale(refresh))) => Next::Stale(answer, refresh),

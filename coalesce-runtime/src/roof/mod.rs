@@ -1,6 +1,7 @@
 //! Floor 5: what users and generated code see.
 
 mod advice;
+mod backend;
 pub(crate) mod body;
 pub(crate) mod builder;
 pub(crate) mod call;
