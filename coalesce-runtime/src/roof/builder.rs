@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::backend::Backend;
 use super::coalescer::{Coalescer, Inner, address_of, environment};
+use super::self_bypass::SelfBypass;
 use super::site::CallSite;
 use crate::books::Books;
 use crate::config::interpolation::Lookup;
@@ -238,6 +239,7 @@ impl CoalescerBuilder {
         }
         Ok(Coalescer(Arc::new(Inner {
             core,
+            self_bypass: SelfBypass::new(Arc::clone(&books)),
             books,
             built: now(),
             policies,

@@ -14,6 +14,7 @@ pub(crate) mod form;
 mod gauges;
 pub(crate) mod health;
 pub(crate) mod probe;
+pub(crate) mod self_bypass;
 pub(crate) mod shape;
 pub(crate) mod site;
 pub(crate) mod site_list;

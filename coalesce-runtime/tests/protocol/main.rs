@@ -13,6 +13,7 @@ mod outcomes;
 mod parked;
 mod retaking;
 mod retention;
+mod self_bypass;
 mod sharing;
 mod silence;
 mod switch;

@@ -1,6 +1,7 @@
 //! A pod's way to the coordinator, which can be cut: its questions then come back with a fault.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
@@ -14,6 +15,8 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Way {
     inner: MemoryCoordinator,
+    /// How long a question and its answer take.
+    trip: Duration,
     cut: Mutex<Option<Fault>>,
     /// When the first question since the cut was asked.
     missed: Mutex<Option<Instant>>,
@@ -21,8 +24,14 @@ pub struct Way {
 
 impl Way {
     pub fn to(inner: &MemoryCoordinator) -> Arc<Self> {
+        Self::long(inner, Duration::ZERO)
+    }
+
+    /// A way on which each question takes so long.
+    pub fn long(inner: &MemoryCoordinator, trip: Duration) -> Arc<Self> {
         Arc::new(Self {
             inner: inner.clone(),
+            trip,
             cut: Mutex::default(),
             missed: Mutex::default(),
         })
@@ -44,7 +53,13 @@ impl Way {
 
     fn pass<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
         let Some(fault) = *self.cut.lock().unwrap() else {
-            return answer;
+            if self.trip.is_zero() {
+                return answer;
+            }
+            return Box::pin(async move {
+                tokio::time::sleep(self.trip).await;
+                answer.await
+            });
         };
         self.missed.lock().unwrap().get_or_insert_with(Instant::now);
         Box::pin(async move {

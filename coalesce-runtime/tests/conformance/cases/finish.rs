@@ -2,7 +2,7 @@
 
 use coalesce_runtime::Key;
 use coalesce_runtime::coordination::{
-    BeginAnswer, FinishAnswer, FinishAsk, Message, Notice, Seen, Status, Token, Traceparent,
+    BeginAnswer, FinishAnswer, FinishAsk, Seen, Status, Token, Traceparent,
 };
 
 use crate::asks::{
@@ -369,9 +369,5 @@ pub(crate) async fn c137_a_trace_context_comes_back_as_it_was_and_is_told_with_t
     assert_eq!(w.here.finish(&key, ask).await, FinishAnswer::Stored);
     let stored = w.there.state(&key).await;
     assert_eq!((&stored.payload[..], stored.trace), (&b"value"[..], trace));
-    let told = Message::Outcome {
-        envelope: stored,
-        fenced_at: None,
-    };
-    assert_eq!(ear.next().await, Notice::Message(told));
+    assert_eq!(ear.hears_outcome().await, (stored, None));
 }
