@@ -54,6 +54,9 @@ impl Driver {
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
+            if chase.follower.met_unreadable() {
+                self.core.tell(self.entry.key(), Incident::Undecodable);
+            }
             if !matches!(step, Step::Lead { .. } | Step::GiveUp(_)) {
                 chase.asking = None;
             }

@@ -18,5 +18,6 @@ mod sharing;
 mod silence;
 mod switch;
 mod trouble;
+mod unheard;
 mod waiting;
 mod way;

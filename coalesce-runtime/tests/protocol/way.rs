@@ -1,5 +1,6 @@
 //! A pod's way to the coordinator, which can be cut: its questions then come back with a fault.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ pub struct Way {
     cut: Mutex<Option<Fault>>,
     /// When the first question since the cut was asked.
     missed: Mutex<Option<Instant>>,
+    /// Whether no message comes through.
+    deaf: AtomicBool,
+    /// What the next BEGIN finds as the state.
+    planted: Mutex<Option<Bytes>>,
 }
 
 impl Way {
@@ -34,7 +39,19 @@ impl Way {
             trip,
             cut: Mutex::default(),
             missed: Mutex::default(),
+            deaf: AtomicBool::default(),
+            planted: Mutex::default(),
         })
+    }
+
+    /// From now on whoever listens hears nothing.
+    pub fn loses_messages(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+    }
+
+    /// The next BEGIN finds this state.
+    pub fn plants(&self, state: Bytes) {
+        *self.planted.lock().unwrap() = Some(state);
     }
 
     /// From now on no question is answered.
@@ -85,7 +102,10 @@ impl Coordinator for Way {
     }
 
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
-        self.pass(self.inner.begin(key, ask))
+        match self.planted.lock().unwrap().take() {
+            Some(state) => Box::pin(async { Ok(BeginAnswer::State(state)) }),
+            None => self.pass(self.inner.begin(key, ask)),
+        }
     }
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
@@ -105,11 +125,15 @@ impl Coordinator for Way {
     }
 
     fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
+        if self.deaf.load(Ordering::Relaxed) {
+            return Box::pin(async { self.inner.listen(&Key::new("elsewhere", &[])).await });
+        }
         self.pass(self.inner.listen(key))
     }
 
     fn listening(&self, key: &Key) -> Option<Listener> {
-        self.inner.listening(key)
+        let hears = !self.deaf.load(Ordering::Relaxed);
+        hears.then(|| self.inner.listening(key)).flatten()
     }
 
     fn subscriptions(&self) -> usize {
