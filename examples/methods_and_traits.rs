@@ -13,6 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 #[derive(Clone)]
 struct Shop {
     tenant: Arc<str>,
+    lookups: u32,
     coalescer: Coalescer,
 }
 
@@ -23,11 +24,12 @@ impl Shop {
         format!("{}/{id}", self.tenant)
     }
 
-    /// In the caller's own task: `&mut self` is possible there.
+    /// In the caller's own task: `&mut self` is possible there, such as for a connection that is used up by
+    /// asking. What the body changes is changed for its own caller alone: a follower's body does not run.
     #[coalesce(key = (self.tenant, id), coalescer = self.coalescer, inline)]
-    async fn rename(&mut self, id: u64) -> String {
-        self.tenant = format!("shop-{id}").into();
-        self.tenant.to_string()
+    async fn looked_up(&mut self, id: u64) -> String {
+        self.lookups += 1;
+        format!("{}/{id}", self.tenant)
     }
 
     /// Every generic argument is part of the namespace: `u8` and `String` share nothing.
@@ -61,7 +63,8 @@ impl Prices for Shop {
     }
 }
 
-/// Recursion needs no help, except the box that every recursive future needs.
+/// A function that calls itself needs no help, except the box that every recursive future needs. Two that call
+/// each other, and one with an `entry`, need `inline` or a signature that says `Pin<Box<dyn Future + Send>>`.
 #[coalesce]
 async fn fibonacci(n: u64) -> u64 {
     if n < 2 {
@@ -76,11 +79,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     coalescer.clone().make_default()?;
     let mut shop = Shop {
         tenant: "acme".into(),
+        lookups: 0,
         coalescer: coalescer.clone(),
     };
 
     assert_eq!(shop.order(7).await, "acme/7");
-    assert_eq!(shop.rename(7).await, "shop-7");
+    assert_eq!(
+        (shop.looked_up(7).await.as_str(), shop.lookups),
+        ("acme/7", 1)
+    );
     assert_eq!(Shop::echo(7_u8).await, [7]);
     assert_eq!((shop.price(7).await, shop.discounted(7).await), (706, 630));
     assert_eq!(fibonacci(20).await, 6765);

@@ -40,15 +40,30 @@ pub(crate) fn calls(tokens: &TokenStream, name: &Ident) -> bool {
 fn is_own_call(before: &[TokenTree], after: &[TokenTree]) -> bool {
     let of_another = match before {
         [.., owner, dot] if is_punct(dot, '.') => !is_word(owner, "self"),
+        [.., owner, colon, last] if is_punct(colon, ':') && is_punct(last, ':') => !may_own(owner),
         [.., last] => is_word(last, "fn"),
         [] => false,
     };
-    let is_called = match after.first() {
-        Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Parenthesis,
-        Some(next) => is_punct(next, ':'),
-        None => false,
+    let is_called = match after {
+        [TokenTree::Group(group), ..] => group.delimiter() == Delimiter::Parenthesis,
+        [colon, last, open, ..] => {
+            is_punct(colon, ':') && is_punct(last, ':') && is_punct(open, '<')
+        }
+        _ => false,
     };
     is_called && !of_another
+}
+
+/// Whether a function behind `owner::` may be the one that is meant: a module's is another one.
+fn may_own(owner: &TokenTree) -> bool {
+    match owner {
+        TokenTree::Ident(name) => {
+            let name = name.to_string();
+            ["self", "super", "crate"].contains(&name.as_str())
+                || name.starts_with(char::is_uppercase)
+        }
+        owner => is_punct(owner, '>'),
+    }
 }
 
 type Accepts<'a> = &'a dyn Fn(&[TokenTree], &[TokenTree]) -> bool;

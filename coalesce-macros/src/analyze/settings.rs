@@ -12,7 +12,7 @@ use crate::names::did_you_mean;
 use crate::parse::{Size, Switch, Written};
 
 /// What Redis holds in one string.
-const LARGEST_PAYLOAD: u64 = 512 * 1024 * 1024;
+const LARGEST_PAYLOAD: u64 = 511 * 1024 * 1024;
 
 /// On and off, and how people write them.
 const SWITCH: [&str; 8] = ["true", "on", "yes", "1", "false", "off", "no", "0"];
@@ -167,7 +167,7 @@ fn bytes(size: &Size) -> syn::Result<LitStr> {
     let refuse = |message: String| Err(syn::Error::new(text.span(), message));
     match ByteSize::from_str(&value) {
         Ok(size) if (1..=LARGEST_PAYLOAD).contains(&size.as_u64()) => Ok(text),
-        Ok(_) => refuse(format!("{value:?} is not between 1 byte and 512 MiB")),
+        Ok(_) => refuse(format!("{value:?} is not between 1 byte and 511 MiB")),
         Err(_) => refuse(format!(
             "{value:?} is not a size such as \"1MiB\" or \"64KB\""
         )),

@@ -118,7 +118,7 @@ fn words_and_sizes_that_mean_nothing_are_refused() {
         ),
         (
             "max_payload = 0",
-            "\"0\" is not between 1 byte and 512 MiB",
+            "\"0\" is not between 1 byte and 511 MiB",
             "0",
         ),
         (

@@ -1,7 +1,7 @@
 //! Questions about tokens.
 
 use super::tokens;
-use crate::tokens::{borrow, captured_names, mention, uses};
+use crate::tokens::{borrow, calls, captured_names, mention, uses};
 
 #[test]
 fn captured_names_are_those_of_a_format_string() {
@@ -108,5 +108,31 @@ fn a_body_is_printed_once() {
             let count = expansion.unwrap().to_string().matches("only_here").count();
             assert_eq!(count, 1, "{arguments}: {function}");
         }
+    }
+}
+
+#[test]
+fn only_what_may_call_the_function_makes_it_recursive() {
+    let name = quote::format_ident!("order");
+    for own in [
+        "order(1)",
+        "Self::order(1)",
+        "self.order(1)",
+        "crate::order(1)",
+        "order::<u8>(1)",
+        "<Self as T>::order(1)",
+    ] {
+        assert!(calls(&tokens(own), &name), "{own}");
+    }
+    for other in [
+        "let order: Order = x;",
+        "Order { order: x }",
+        "order::load(1)",
+        "db::order(1)",
+        "db.order(1)",
+        "fn order(id: u64) {}",
+        "order + 1",
+    ] {
+        assert!(!calls(&tokens(other), &name), "{other}");
     }
 }

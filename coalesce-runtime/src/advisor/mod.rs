@@ -95,7 +95,7 @@ pub(crate) fn advise(figures: &Figures) -> Advice {
 fn verdict(figures: &Figures, advice: &Advice) -> Verdict {
     if figures.calls < FEW {
         Verdict::TooFewCalls
-    } else if advice.saving <= 0.0 || advice.gained_seconds < 0.0 {
+    } else if advice.saving <= 0.0 || (figures.execution > 0.0 && advice.gained_seconds < 0.0) {
         Verdict::NetLoss
     } else if advice.saving < 0.5 {
         Verdict::Marginal
@@ -137,7 +137,7 @@ fn change(figures: &Figures, advice: &Advice) -> Option<String> {
                       leave out of the key what does not change the outcome";
         return Some(reason.to_owned());
     }
-    if figures.rate_per_key > 0.0 {
+    if figures.rate_per_key > 0.0 && advice.ratio < 1.0 {
         let needed = 1.0 / figures.rate_per_key - figures.execution;
         return Some(format!(
             "callers of one key rarely meet: a fresh_ttl of {} would save half, if outcomes may be that old; \
@@ -210,6 +210,31 @@ mod tests {
             ..lonely
         };
         assert!(advise(&helped).predicted_saving > 0.49);
+    }
+
+    /// Others of the fleet run the bodies.
+    #[test]
+    fn a_process_that_only_hits_loses_nothing() {
+        let hits = Figures {
+            executions: 0.0,
+            execution: 0.0,
+            led: 0.0,
+            call: 0.001,
+            ..BUSY
+        };
+        assert_eq!(advise(&hits).verdict, Verdict::Strong);
+    }
+
+    #[test]
+    fn callers_who_meet_are_not_told_that_they_do_not() {
+        let often = Figures {
+            executions: 550.0,
+            rate_per_key: 3.0,
+            ..BUSY
+        };
+        let advice = advise(&often);
+        assert_eq!(advice.verdict, Verdict::Marginal);
+        assert!(!advice.words.contains("rarely"), "{}", advice.words);
     }
 
     #[test]

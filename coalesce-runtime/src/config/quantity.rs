@@ -37,7 +37,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 /// A sentence that says what is wrong.
 pub(crate) fn size(text: &str) -> Result<usize, String> {
     /// A length in an envelope has 32 bits, and Redis has its own ceiling below that.
-    const LARGEST: u64 = 512 * 1024 * 1024;
+    const LARGEST: u64 = 511 * 1024 * 1024;
 
     let size: bytesize::ByteSize = text
         .trim()
@@ -45,7 +45,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
         .map_err(|_| format!("`{text}` is not a size such as `64KiB` or `1MiB`"))?;
     match usize::try_from(size.as_u64()) {
         Ok(bytes) if (1..=LARGEST).contains(&size.as_u64()) => Ok(bytes),
-        _ => Err(format!("`{text}` is not between 1 byte and 512 MiB")),
+        _ => Err(format!("`{text}` is not between 1 byte and 511 MiB")),
     }
 }
 

@@ -38,13 +38,15 @@ impl Fold {
     }
 
     /// Joins the entry of `key`, or opens one. The first member is to read. `None`: there is no room.
-    pub(crate) fn join(self: &Arc<Self>, lane: Lane, key: &Key) -> Option<Member> {
+    ///
+    /// Who had a place before and `returns` gets one: to send them all to their bodies would be a herd.
+    pub(crate) fn join(self: &Arc<Self>, lane: Lane, key: &Key, returns: bool) -> Option<Member> {
         let mut entries = self.lock();
-        let room = entries.len() < self.limits.entries;
+        let room = returns || entries.len() < self.limits.entries;
         let previous = entries.get(&(lane, key.clone()));
         let (entry, after) = match previous {
             Some(entry) if !entry.closed.load(Ordering::Relaxed) => {
-                if entry.members.load(Ordering::Relaxed) >= self.limits.members {
+                if !returns && entry.members.load(Ordering::Relaxed) >= self.limits.members {
                     return None;
                 }
                 (Arc::clone(entry), None)
@@ -209,7 +211,7 @@ mod tests {
     }
 
     fn join(fold: &Arc<Fold>, lane: Lane, key: &Key) -> Member {
-        fold.join(lane, key).unwrap()
+        fold.join(lane, key, false).unwrap()
     }
 
     #[test]
@@ -291,5 +293,21 @@ mod tests {
             let after = join(&fold, lane, &key());
             assert!(after.reads() && after.after.is_none());
         }
+    }
+
+    #[test]
+    fn who_had_a_place_finds_one_again_though_the_fold_is_full() {
+        let fold = Arc::new(Fold::new(Limits {
+            entries: 1,
+            members: 9,
+        }));
+        let _other = fold.join(Lane::Shared, &Key::new("n", &[&2]), false);
+        assert!(fold.join(Lane::Shared, &key(), false).is_none());
+        let member = fold.join(Lane::Shared, &key(), true).unwrap();
+        assert!(member.reads());
+        assert!(
+            fold.join(Lane::Shared, &key(), true)
+                .is_some_and(|next| !next.reads())
+        );
     }
 }

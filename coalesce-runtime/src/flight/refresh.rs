@@ -37,7 +37,7 @@ pub(crate) fn start(
     if core.is_stopping() {
         return;
     }
-    let Some(mut member) = core.fold.join(Lane::Refresh, key) else {
+    let Some(mut member) = core.fold.join(Lane::Refresh, key, false) else {
         return;
     };
     if !member.reads() {

@@ -51,6 +51,8 @@ pub(crate) struct Waiter {
     retried: bool,
     /// Whether there has been an outcome that it could not read.
     passed_over: bool,
+    /// Whether it has had a place in the fold.
+    placed: bool,
 }
 
 impl Waiter {
@@ -83,6 +85,7 @@ impl Waiter {
             abandoned: 0,
             retried: false,
             passed_over: false,
+            placed: false,
         }
     }
 
@@ -91,8 +94,11 @@ impl Waiter {
         loop {
             let mut member = match self.member.take() {
                 Some(member) => member,
-                None => match self.core.fold.join(self.lane, &self.key) {
-                    Some(member) => member,
+                None => match self.core.fold.join(self.lane, &self.key, self.placed) {
+                    Some(member) => {
+                        self.placed = true;
+                        member
+                    }
                     None => return self.without_a_place().await,
                 },
             };

@@ -35,6 +35,10 @@ use serde::de::DeserializeOwned;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a codec",
+    note = "write `codec = json` or `codec = postcard` (features), or implement `coalesce::codec::Codec` for `{Self}`"
+)]
 pub trait Codec: Copy + Send + Sync + 'static {
     /// Stands in every stored entry: bytes of another codec are a miss. Those below 128 are this
     /// library's own.
@@ -57,6 +61,7 @@ pub trait Codec: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct MessagePack;
 
+#[diagnostic::do_not_recommend]
 impl Codec for MessagePack {
     const NUMBER: u8 = 1;
 
@@ -74,12 +79,14 @@ impl Codec for MessagePack {
 
 /// JSON, for entries that people or other programs read. Needs the feature `json`.
 ///
-/// A value that JSON cannot hold, such as a map whose keys are no texts, is not stored.
+/// A value that JSON cannot hold, such as a map whose keys are structures, is not stored. A float that is not
+/// finite becomes `null`: an `Option` of it is read as `None`, and anything else cannot be read.
 #[cfg(feature = "json")]
 #[derive(Clone, Copy, Debug)]
 pub struct Json;
 
 #[cfg(feature = "json")]
+#[diagnostic::do_not_recommend]
 impl Codec for Json {
     const NUMBER: u8 = 3;
 
@@ -95,12 +102,15 @@ impl Codec for Json {
 /// Postcard, the smallest: values alone. Needs the feature `postcard`.
 ///
 /// Nothing in its bytes says what they are. Whoever changes a type gives the call site a new `version`:
-/// fields that were swapped, added or removed can be read as others.
+/// fields that were swapped, added or removed can be read as others. A type that leaves fields out
+/// (`skip_serializing_if`) is not for it, since what is left out is not missed and the rest is read as something
+/// else; and what has no shape of its own (`flatten`, `untagged`, `tag`) is never readable.
 #[cfg(feature = "postcard")]
 #[derive(Clone, Copy, Debug)]
 pub struct Postcard;
 
 #[cfg(feature = "postcard")]
+#[diagnostic::do_not_recommend]
 impl Codec for Postcard {
     const NUMBER: u8 = 4;
 

@@ -160,3 +160,12 @@ fn a_value_that_gives_up_is_not_one_that_is_too_large() {
     let answer = encode::<MessagePack, _>(&GivesUp, 1_000);
     assert_eq!(answer, Err(NotEncoded::Failed));
 }
+
+/// Followers get what the leader has, to the last bit.
+#[cfg(feature = "json")]
+#[test]
+fn floats_are_the_same_behind_json() {
+    let floats: Vec<f64> = (1..1_000).map(|n| 1_000.0 / f64::from(n * 7)).collect();
+    let bytes = encode::<Json, _>(&floats, 1 << 20).unwrap();
+    assert_eq!(decode::<Json, Vec<f64>>(Json::NUMBER, &bytes), Some(floats));
+}

@@ -28,7 +28,7 @@ pub fn option(data: &[u8]) {
         a_clock_is_bounded(duration);
     }
     if let Ok(size) = quantity::size(text) {
-        assert!((1..=512 * 1024 * 1024).contains(&size));
+        assert!((1..=511 * 1024 * 1024).contains(&size));
         assert_eq!(quantity::size(&size.to_string()), Ok(size));
     }
     if let Ok(truth) = quantity::switch(text) {

@@ -1,10 +1,12 @@
 //! Bodies: how the user's code is run, in a task of its own or in the caller's, and its outcome handed on.
 //!
 //! A body is boxed once it is known that it runs: it passes through several futures on its way, each of
-//! which would otherwise hold it again, and most calls never run it.
+//! which would otherwise hold it again, and most calls never run it. Behind the box it has no type of its
+//! own any more, so that a program compiles this once per return type, and not once per function.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tracing::{Instrument as _, Span};
@@ -34,12 +36,14 @@ pub(crate) struct Scene {
     pub(crate) key: Key,
 }
 
-/// What a turn is, once it has been read as an `R`.
+/// A body that runs.
+pub(crate) type Boxed<R> = Pin<Box<dyn Future<Output = R> + Send>>;
+
+/// What becomes of a caller, once its turn has been read as an `R`.
 enum Next<R> {
     Answer(R, CallOutcome),
     Stale(R, Option<Seen>),
     Seat(Seat),
-    Again,
     Alone,
     Capped,
 }
@@ -87,70 +91,84 @@ impl Scene {
         Fut: Future<Output = R> + Send + 'static,
     {
         async move {
-            loop {
-                let turn = waiter.turn().await;
-                match self.next(&mut waiter, turn, shape) {
-                    Next::Answer(answer, outcome) => {
-                        waiter.answered(outcome);
-                        return answer;
+            match self.decide(&mut waiter, shape).await {
+                Next::Answer(answer, outcome) => {
+                    waiter.answered(outcome);
+                    answer
+                }
+                Next::Stale(answer, outdated) => {
+                    if let Some(outdated) = outdated {
+                        self.refresh_behind(shape, || Box::pin(body()), outdated, waiter.span());
                     }
-                    Next::Stale(answer, outdated) => {
-                        if let Some(outdated) = outdated {
-                            self.refresh_behind(shape, body, outdated, waiter.span());
-                        }
-                        waiter.answered(CallOutcome::Stale);
-                        return answer;
-                    }
-                    Next::Seat(seat) => {
-                        let body = Box::pin(body());
-                        return Box::pin(self.lead_detached(shape, body, seat, waiter)).await;
-                    }
-                    Next::Again => {}
-                    Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
-                    Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
+                    waiter.answered(CallOutcome::Stale);
+                    answer
+                }
+                Next::Seat(seat) => {
+                    Box::pin(self.lead_detached(shape, Box::pin(body()), seat, waiter)).await
+                }
+                Next::Alone => {
+                    let body: Boxed<R> = Box::pin(body());
+                    Box::pin(self.alone(body, waiter)).await
+                }
+                Next::Capped => {
+                    let body: Boxed<R> = Box::pin(body());
+                    Box::pin(past_the_limits(body, waiter)).await
                 }
             }
         }
     }
 
     /// The call, with a body that runs in the caller's own task.
-    pub(crate) async fn inline<R, S, F, Fut>(self, ticket: Ticket, shape: S, body: F) -> R
+    pub(crate) fn inline<R, S, F, Fut>(
+        self,
+        ticket: Ticket,
+        shape: S,
+        body: F,
+    ) -> impl Future<Output = R>
     where
         S: Shape<R>,
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
         let mut waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), ticket, false);
-        loop {
-            let turn = waiter.turn().await;
-            match self.next(&mut waiter, turn, shape) {
+        async move {
+            match self.decide(&mut waiter, shape).await {
                 Next::Answer(answer, outcome) => {
                     waiter.answered(outcome);
-                    return answer;
+                    answer
                 }
                 Next::Stale(answer, _) => {
                     waiter.answered(CallOutcome::Stale);
-                    return answer;
+                    answer
                 }
                 Next::Seat(seat) => {
                     let context = Context::of_flight(&self.key, waiter.span());
                     let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
                     let value = context.run(flight).await;
                     waiter.settled().await.close(CallOutcome::Led);
-                    return value;
+                    value
                 }
-                Next::Again => {}
-                Next::Alone => return Box::pin(self.alone(body(), waiter)).await,
-                Next::Capped => return Box::pin(past_the_limits(body(), waiter)).await,
+                Next::Alone => Box::pin(self.alone(Box::pin(body()), waiter)).await,
+                Next::Capped => Box::pin(past_the_limits(Box::pin(body()), waiter)).await,
+            }
+        }
+    }
+
+    /// Turn after turn, until it is known what becomes of the caller.
+    async fn decide<R, S: Shape<R>>(&self, waiter: &mut Waiter, shape: S) -> Next<R> {
+        loop {
+            let turn = waiter.turn().await;
+            if let Some(next) = self.next(waiter, turn, shape) {
+                return next;
             }
         }
     }
 
     /// Runs the body for its caller and nobody else.
-    async fn alone<Fut: Future>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
+    async fn alone<Fut: Future + Unpin>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
         let flight = Box::pin(async {
             let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
-            let value = Box::pin(body.instrument(execution.span().clone())).await;
+            let value = body.instrument(execution.span().clone()).await;
             execution.end(Ending::Value, now());
             value
         });
@@ -161,17 +179,15 @@ impl Scene {
     }
 
     /// Starts a refresh of the state marked `outdated`, on behalf of the call with this span.
-    pub(crate) fn refresh_behind<R, S, F, Fut>(
+    pub(crate) fn refresh_behind<R, S>(
         &self,
         shape: S,
-        body: F,
+        body: impl FnOnce() -> Boxed<R>,
         outdated: Seen,
         call: &Span,
     ) where
         R: Send + 'static,
         S: Shape<R>,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = R> + Send + 'static,
     {
         refresh::start(
             &self.core,
@@ -179,26 +195,27 @@ impl Scene {
             &self.key,
             outdated,
             call,
-            |span| -> Runner {
-                let (scene, context, future) = (
-                    self.clone(),
-                    Context::of_flight(&self.key, span),
-                    Box::pin(body()),
-                );
-                Box::new(move |seat| {
-                    Box::pin(context.run(async move {
-                        scene.run(seat, shape, future).await;
-                    }))
-                })
-            },
+            |span| self.clone().refresher(shape, body(), span),
         );
     }
 
-    async fn lead_detached<R, S, Fut>(&self, shape: S, body: Fut, seat: Seat, waiter: Waiter) -> R
+    fn refresher<R, S>(self, shape: S, body: Boxed<R>, span: &Span) -> Runner
     where
         R: Send + 'static,
         S: Shape<R>,
-        Fut: Future<Output = R> + Send + 'static,
+    {
+        let context = Context::of_flight(&self.key, span);
+        Box::new(move |seat| {
+            Box::pin(context.run(async move {
+                self.run(seat, shape, body).await;
+            }))
+        })
+    }
+
+    async fn lead_detached<R, S>(&self, shape: S, body: Boxed<R>, seat: Seat, waiter: Waiter) -> R
+    where
+        R: Send + 'static,
+        S: Shape<R>,
     {
         let scene = self.clone();
         let context = Context::of_flight(&self.key, waiter.span());
@@ -259,20 +276,21 @@ impl Scene {
         }
     }
 
-    fn next<R, S: Shape<R>>(&self, waiter: &mut Waiter, turn: Turn, shape: S) -> Next<R> {
+    /// What a turn means to its caller; `None` when there is to be another.
+    fn next<R, S: Shape<R>>(&self, waiter: &mut Waiter, turn: Turn, shape: S) -> Option<Next<R>> {
         waiter.waited(&turn);
         let (outcome, stale) = match turn {
-            Turn::Seat(seat) => return Next::Seat(seat),
+            Turn::Seat(seat) => return Some(Next::Seat(seat)),
             Turn::Error(error) => {
                 let cause = cause_after(&error);
                 return match shape.failure(error) {
-                    Some(answer) => Next::Answer(answer, CallOutcome::Failed),
-                    None if waiter.fall_back(cause) => Next::Again,
-                    None => Next::Alone,
+                    Some(answer) => Some(Next::Answer(answer, CallOutcome::Failed)),
+                    None if waiter.fall_back(cause) => None,
+                    None => Some(Next::Alone),
                 };
             }
-            Turn::Alone => return Next::Alone,
-            Turn::Capped => return Next::Capped,
+            Turn::Alone => return Some(Next::Alone),
+            Turn::Capped => return Some(Next::Capped),
             Turn::Followed(outcome) => (outcome, None),
             Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),
             Turn::Stale { outcome, refresh } => (outcome, Some(Stored::Stale(refresh))),
@@ -281,13 +299,13 @@ impl Scene {
         if answer.is_some() {
             waiter.link(&outcome);
         }
-        match (answer, stale) {
+        Some(match (answer, stale) {
             (Some(answer), None) => Next::Answer(answer, CallOutcome::Followed),
             (Some(answer), Some(Stored::Fresh)) => Next::Answer(answer, CallOutcome::Fresh),
             (Some(answer), Some(Stored::Stale(refresh))) => Next::Stale(answer, refresh),
-            (None, _) if waiter.pass_over(&outcome) => Next::Again,
+            (None, _) if waiter.pass_over(&outcome) => return None,
             (None, _) => Next::Alone,
-        }
+        })
     }
 }
 
@@ -310,9 +328,9 @@ const fn cause_after(error: &Error) -> Cause {
 }
 
 /// Runs the body as if the attribute were not there.
-async fn past_the_limits<Fut: Future>(body: Fut, waiter: Waiter) -> Fut::Output {
+async fn past_the_limits<Fut: Future + Unpin>(body: Fut, waiter: Waiter) -> Fut::Output {
     waiter.capped();
-    let value = Box::pin(body).await;
+    let value = body.await;
     waiter.answered(CallOutcome::Bypassed);
     value
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::body::Scene;
+use super::body::{Boxed, Scene};
 use super::coalescer::Coalescer;
 use super::default::default_coalescer;
 use super::entry::Entry;
@@ -97,7 +97,10 @@ impl Call {
     {
         match self.prepare(shape).await {
             Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
-            Prepared::Bypass(passage) => passage.through(Box::pin(body())).await,
+            Prepared::Bypass(passage) => {
+                let body: Boxed<R> = Box::pin(body());
+                passage.through(body).await
+            }
             Prepared::Refused(refusal) => refusal,
         }
     }

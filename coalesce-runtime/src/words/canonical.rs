@@ -189,7 +189,7 @@ impl Serializer for Texts {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Several, NoText> {
-        Ok(Several::list())
+        Ok(Several::map())
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Named, NoText> {
@@ -229,6 +229,14 @@ impl Several {
             texts: Vec::new(),
             close: ']',
             key: None,
+        }
+    }
+
+    /// Unlike a list: serde tells of both without a type, and the two are different values.
+    fn map() -> Self {
+        Self {
+            open: "~m[".to_owned(),
+            ..Self::list()
         }
     }
 

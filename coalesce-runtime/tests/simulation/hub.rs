@@ -33,8 +33,11 @@ pub struct Hub {
     lines: Vec<Arc<Line>>,
     /// Questions that tasks of the simulation's own carry.
     travelling: AtomicUsize,
-    occasions: Mutex<HashMap<(usize, Option<usize>, &'static str), u64>>,
+    occasions: Mutex<HashMap<Occasion, u64>>,
 }
+
+/// A pod, a key, and what it is about.
+type Occasion = (usize, Option<usize>, &'static str);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A body that panics as it should must not end the scenario.

@@ -2,6 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "a simulation lasts for seconds"
+)]
+#![expect(
+    clippy::struct_excessive_bools,
+    reason = "options of a call site are what they are"
+)]
 
 mod body;
 mod books;

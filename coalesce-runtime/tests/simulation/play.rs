@@ -204,7 +204,7 @@ impl<'a> Stage<'a> {
 
     fn change(&mut self, key: usize, pod: usize, what: What) {
         let plan = &self.scenario.keys[key];
-        let (site, plain) = (SITES[plan.site].0, plan.terms().plain);
+        let (site, returns_plainly) = (SITES[plan.site].0, plan.terms().plain);
         let (coalescer, hub) = (self.pods[pod].clone(), Arc::clone(&self.hub));
         let task = tokio::spawn(async move {
             hub.alive(pod).await;
@@ -216,14 +216,14 @@ impl<'a> Stage<'a> {
                     .await
                     .is_ok(),
                 What::SwitchOn => coalescer.clear_switch(&Scope::Everything).await.is_ok(),
-                _ if plain => {
-                    let entry = call.entry(shape!(Value), || std::future::pending());
+                _ if returns_plainly => {
+                    let entry = call.entry(shape!(Value), std::future::pending);
                     let change = body::change(what, &entry, |nonce| body::value(key, nonce, false));
                     change.await.is_ok()
                 }
                 _ => {
                     let entry: Entry<'_, Result<Value, Trouble>> =
-                        call.entry(shape!(Result<Value, Trouble>), || std::future::pending());
+                        call.entry(shape!(Result<Value, Trouble>), std::future::pending);
                     let change =
                         body::change(what, &entry, |nonce| Ok(body::value(key, nonce, false)));
                     change.await.is_ok()

@@ -1,6 +1,6 @@
 //! The checker's other half: why each body ran, and what became of each lock and each state.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::checker::{Case, MS, SECOND, Wrong};
 use crate::ledger::{At, How, Outcome, Style, What};
@@ -108,7 +108,7 @@ impl Case<'_> {
     /// P7, P8: what is visible never becomes older, and each flight writes once.
     fn order_of_writes(&self, key: usize) -> Vec<Wrong> {
         let mut wrongs = Vec::new();
-        let (mut newest, mut replaced, mut written) = (0, None, BTreeMap::new());
+        let (mut newest, mut replaced, mut written) = (0, None, BTreeSet::new());
         for write in self.server.writes.iter().filter(|write| write.key == key) {
             let mut wrong = |promise, what| {
                 wrongs.push((promise, format!("{what} of key {key} at {}", write.at)));
@@ -128,7 +128,7 @@ impl Case<'_> {
                     if led && !replaced.is_none_or(behind) {
                         wrong("P7", "what was computed before it was replaced");
                     }
-                    if written.insert(visible.token, ()).is_some() {
+                    if !written.insert(visible.token) {
                         wrong("P8", "one outcome, written twice,");
                     }
                 }
