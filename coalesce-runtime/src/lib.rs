@@ -58,6 +58,7 @@ pub mod observing {
         Event, Faults, Incident, Incidents, Operation, Operations,
     };
     pub use crate::ports::observer::{Observer, PROCESS};
+    pub use crate::ports::trace::TraceContext;
 }
 
 /// Codecs: how values become bytes. One per call site, named with `codec = …`.
@@ -77,6 +78,7 @@ pub mod coordination {
     pub use crate::engine::cell::{Cell, Told};
     pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};
     pub use crate::format::message::Message;
+    pub use crate::format::traceparent::Traceparent;
     pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Renewals, Reply};
     pub use crate::words::clock::{ServerClock, ServerTime};
     pub use crate::words::token::Token;

@@ -2,7 +2,7 @@
 //!
 //! They are kept in any case and asked for with `Coalescer::snapshot`.
 
-mod measure;
+pub(crate) mod measure;
 mod page;
 pub(crate) mod snapshot;
 mod traffic;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::core::Settings;
 use super::entry::Entry;
 use super::fold::Fold;
+use super::journal::{Journal, Line};
 use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
 use crate::format::envelope::Seen;
@@ -20,6 +21,7 @@ use crate::words::token::Token;
 pub(crate) struct Heartbeat {
     coordinator: Arc<dyn Coordinator>,
     fold: Arc<Fold>,
+    journal: Arc<Journal>,
     lease: Duration,
     retake_window: Duration,
     held: Mutex<Held>,
@@ -75,11 +77,13 @@ impl Heartbeat {
     pub(crate) fn new(
         coordinator: Arc<dyn Coordinator>,
         fold: Arc<Fold>,
+        journal: Arc<Journal>,
         settings: &Settings,
     ) -> Arc<Self> {
         Arc::new(Self {
             coordinator,
             fold,
+            journal,
             lease: settings.lease,
             retake_window: settings.retake_window(),
             held: Mutex::default(),
@@ -208,10 +212,7 @@ impl Heartbeat {
         // The key is another's, or its outcome will not count for newcomers: they ask for themselves.
         let entry = lease.entry.upgrade();
         if answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true) {
-            tracing::warn!(
-                namespace = &**lease.key.namespace(),
-                "the lease of a running flight was lost"
-            );
+            self.journal.say(lease.key.namespace(), Line::LeaseLost);
         }
         drop(held);
         if let Some(entry) = entry {

@@ -7,3 +7,4 @@ pub(crate) mod health;
 pub(crate) mod observed;
 pub(crate) mod observer;
 pub(crate) mod ticket;
+pub(crate) mod trace;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::builder::CoalescerBuilder;
 use super::direct::DirectCall;
+use super::self_bypass::SelfBypass;
 use super::site::CallSite;
 use crate::books::Books;
 use crate::books::snapshot::{Counts, Gauges, NamespaceSnapshot, Snapshot};
@@ -32,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) core: Arc<Core>,
     pub(crate) books: Arc<Books>,
     pub(crate) built: Instant,
+    pub(crate) self_bypass: SelfBypass,
     /// The resolved policy of each call site, by the site's address.
     pub(crate) policies: HashMap<usize, Arc<Policy>>,
     /// A process can be told to run every body as if no attribute were there.

@@ -1,6 +1,7 @@
 //! Floor 5: what users and generated code see.
 
 mod advice;
+mod backend;
 pub(crate) mod body;
 pub(crate) mod builder;
 pub(crate) mod call;
@@ -16,6 +17,7 @@ mod known;
 #[cfg(feature = "tower")]
 pub(crate) mod layer;
 pub(crate) mod probe;
+pub(crate) mod self_bypass;
 pub(crate) mod shape;
 pub(crate) mod site;
 pub(crate) mod site_list;

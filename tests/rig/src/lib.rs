@@ -9,6 +9,7 @@
     reason = "a test fails by panicking, and so does what it is built with"
 )]
 
+mod books;
 pub mod chaos;
 mod checker;
 mod fleet;
@@ -24,11 +25,12 @@ mod service;
 mod topology;
 mod totals;
 
+pub use books::unbalanced;
 pub use checker::{Checker, Expectation, Findings, check, takeovers};
 pub use fleet::Fleet;
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
-pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, Tally, fleet};
+pub use pod::{Answer, Burst, Fails, Order, Page, Pod, PodState, Site, Tally, fleet};
 pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;

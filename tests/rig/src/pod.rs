@@ -1,5 +1,6 @@
 //! Pods: child processes that call annotated functions when told to.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -146,6 +147,8 @@ pub struct PodState {
     pub subscriptions: usize,
     /// Takeovers counted.
     pub takeovers: u64,
+    /// Its books, by namespace.
+    pub books: BTreeMap<String, Page>,
     /// Whether everything is switched off, as far as the pod knows.
     pub switched_off: bool,
     /// Bodies started.
@@ -164,6 +167,21 @@ pub struct PodState {
     pub begun: u64,
     /// Calls of loads answered.
     pub answered: u64,
+}
+
+/// What a pod's books say of one namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Calls that came in.
+    pub calls: u64,
+    /// How many of them ended, however they did.
+    pub outcomes: u64,
+    /// Bodies started for flights.
+    pub executions: u64,
+    /// Bodies that ended.
+    pub endings: u64,
+    /// Calls that ran their bodies as if the attribute were not there.
+    pub bypassed: u64,
 }
 
 /// How many calls of loads a pod has made.

@@ -184,7 +184,7 @@ fn micros(span: Duration) -> u64 {
 }
 
 /// The process of a run.
-fn pid_of(run: &str) -> Option<u32> {
+pub(crate) fn pid_of(run: &str) -> Option<u32> {
     run.split('.').next()?.parse().ok()
 }
 

@@ -9,16 +9,17 @@ mod load;
 mod pulse;
 mod sites;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coalesce::{Coalescer, Position, Scope};
+use coalesce::{Coalescer, NamespaceSnapshot, Position, Scope};
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Handle;
 
 use self::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
 use crate::ledger::now_micros;
-use crate::pod::{Answer, Burst, Fails, Order, PodState};
+use crate::pod::{Answer, Burst, Fails, Order, Page, PodState};
 
 /// Serves until the standard input ends. The arguments of the program are a Redis URL and a ledger.
 pub async fn serve() {
@@ -116,6 +117,7 @@ fn state_of(coalescer: &Coalescer) -> PodState {
         subscriptions: coalescer.subscriptions(),
         switched_off: is_off(coalescer),
         takeovers: counts.takeovers,
+        books: books_of(coalescer),
         executions: counts.executions,
         saved: counts.fresh + counts.stale + counts.followed,
         bypassed: counts.bypassed,
@@ -125,6 +127,19 @@ fn state_of(coalescer: &Coalescer) -> PodState {
         begun: load::begun(),
         answered: load::answered(),
     }
+}
+
+fn books_of(coalescer: &Coalescer) -> BTreeMap<String, Page> {
+    let namespaces = coalescer.snapshot().namespaces;
+    let page = |page: NamespaceSnapshot| Page {
+        calls: page.calls,
+        outcomes: page.outcomes.total(),
+        executions: page.executions.total(),
+        endings: page.endings.total(),
+        bypassed: page.bypassed.total(),
+    };
+    let pages = namespaces.into_iter();
+    pages.map(|(name, numbers)| (name, page(numbers))).collect()
 }
 
 async fn make_calls(burst: Burst) -> Vec<Answer> {
