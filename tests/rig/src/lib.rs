@@ -26,7 +26,7 @@ mod topology;
 mod totals;
 
 pub use books::unbalanced;
-pub use checker::{Checker, Expectation, Findings, check, takeovers};
+pub use checker::{Checker, Expectation, Findings, Standstills, check, takeovers};
 pub use fleet::Fleet;
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};

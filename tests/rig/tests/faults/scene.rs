@@ -188,7 +188,7 @@ impl<T: Topology> Scene<T> {
     pub(crate) fn ends_well(mut self, more: Duration) {
         let trouble_left = self.trouble_since.map(|since| since..=u64::MAX);
         self.trouble.extend(trouble_left);
-        let stopped = self.ledger.standstills();
+        let stopped = self.ledger.standstills().into_iter().collect();
         let expected = Expectation {
             longest: 2 * self.body + more,
             trouble: &self.trouble,
