@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 
 use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
@@ -146,10 +147,14 @@ impl Core {
         self.handing_over.store(true, Ordering::SeqCst);
         // A lock that is being won now would be left behind. Each question has its deadline.
         self.elections.none().await;
+        // All at once: who waits for the last of them would wait for all.
+        let mut last_words = JoinSet::new();
         for (key, token) in self.heartbeat.let_go_of_all() {
+            let coordinator = Arc::clone(&self.coordinator);
             // A lock that cannot be freed now ends with its lease.
-            let _ = self.coordinator.abandon(&key, token).await;
+            last_words.spawn(async move { drop(coordinator.abandon(&key, token).await) });
         }
+        last_words.join_all().await;
         let _ = self.coordinator.close().await;
     }
 }

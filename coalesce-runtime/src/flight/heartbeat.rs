@@ -132,7 +132,7 @@ impl Heartbeat {
         }
         held.tasks += 1;
         held.beating = Some((held.tasks, now()));
-        tokio::spawn(Arc::clone(self).beat(held.tasks, silence.is_some()));
+        tokio::spawn(Arc::clone(self).beat(held.tasks));
     }
 
     /// Ends all renewals and says which locks they were for.
@@ -144,14 +144,9 @@ impl Heartbeat {
             .collect()
     }
 
-    /// `late`: it takes another's place, and the first beat is overdue.
-    async fn beat(self: Arc<Self>, task: Task, late: bool) {
+    async fn beat(self: Arc<Self>, task: Task) {
         let _cut_off = CutOff(Arc::clone(&self), task);
-        let mut pause = if late {
-            Duration::ZERO
-        } else {
-            beat_of(self.lease)
-        };
+        let mut pause = self.until_due();
         while self.goes_on(task) {
             tokio::time::sleep(std::mem::replace(&mut pause, beat_of(self.lease))).await;
             let asked_at = now();
@@ -180,6 +175,13 @@ impl Heartbeat {
         // At once, so that a hold that comes now knows.
         held.beating = goes_on.then(|| (task, now()));
         goes_on
+    }
+
+    /// Until the first beat of a task. It may take another's place, with leases that have waited for long.
+    fn until_due(&self) -> Duration {
+        let beat = beat_of(self.lease);
+        let until = |lease: &Lease| (lease.confirmed + beat).saturating_duration_since(now());
+        self.held().leases.values().map(until).min().unwrap_or(beat)
     }
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
