@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::words::policy::Policy;
+
 /// `"250ms"`, `"1h 30m"`; a bare number is seconds.
 ///
 /// # Errors
@@ -36,15 +38,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// A sentence that says what is wrong.
 pub(crate) fn size(text: &str) -> Result<usize, String> {
-    /// A length in an envelope has 32 bits, and Redis has its own ceiling below that.
-    const LARGEST: u64 = 511 * 1024 * 1024;
-
     let size: bytesize::ByteSize = text
         .trim()
         .parse()
         .map_err(|_| format!("`{text}` is not a size such as `64KiB` or `1MiB`"))?;
     match usize::try_from(size.as_u64()) {
-        Ok(bytes) if (1..=LARGEST).contains(&size.as_u64()) => Ok(bytes),
+        Ok(bytes) if (1..=Policy::MAX_PAYLOAD).contains(&bytes) => Ok(bytes),
         _ => Err(format!("`{text}` is not between 1 byte and 511 MiB")),
     }
 }

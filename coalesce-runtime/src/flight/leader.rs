@@ -311,7 +311,7 @@ impl Driver {
                 ..envelope
             },
             ended_ago: now().saturating_duration_since(report.ended),
-            life: life_of(*status, &self.policy, self.core.settings.retake_window()),
+            life: life_of(*status, &self.policy, self.core.settings.delivery),
             seen: election.seen,
             retake_until: clock.server_surely_before(retake_until),
             began: None,

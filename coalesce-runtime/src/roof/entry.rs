@@ -225,7 +225,7 @@ async fn replace(scene: &Scene, produced: Produced) -> Result<(), Error> {
         std::time::Duration::ZERO,
         payload,
     );
-    let life = life_of(status, &scene.policy, scene.core.settings.retake_window());
+    let life = life_of(status, &scene.policy, scene.core.settings.delivery);
     let answer = scene
         .core
         .coordinator

@@ -172,9 +172,7 @@ impl CallSite {
             on_error,
             keep_errors,
             on_redis_error,
-            max_payload: max_payload
-                .unwrap_or(Policy::DEFAULT_MAX_PAYLOAD)
-                .min(Policy::MAX_PAYLOAD),
+            max_payload: max_payload.unwrap_or(Policy::DEFAULT_MAX_PAYLOAD),
             header_keys: reader.header_keys(),
             missing_header,
             enabled: enabled.unwrap_or(true),
