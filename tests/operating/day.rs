@@ -194,7 +194,9 @@ async fn the_switch(here: &Pod, there: &Pod) -> Result<(), String> {
         .coalescer
         .switch(&Scope::Everything, &Position::off())
         .await;
-    set.map_err(|fault| format!("the switch: {fault}"))?;
+    if !set.map_err(|fault| format!("the switch: {fault}"))?.known {
+        return Err("the switch: nobody has everything".to_owned());
+    }
     let off = || {
         there
             .coalescer

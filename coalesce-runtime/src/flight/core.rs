@@ -152,7 +152,9 @@ impl Core {
         for (key, token) in self.heartbeat.let_go_of_all() {
             let coordinator = Arc::clone(&self.coordinator);
             // A lock that cannot be freed now ends with its lease.
-            last_words.spawn(async move { drop(coordinator.abandon(&key, token).await) });
+            last_words.spawn(async move {
+                let _ = coordinator.abandon(&key, token).await;
+            });
         }
         last_words.join_all().await;
         let _ = self.coordinator.close().await;
