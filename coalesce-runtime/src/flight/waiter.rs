@@ -17,6 +17,7 @@ use crate::engine::reading::{Reading, read};
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
 use crate::ports::ticket::Ticket;
+use crate::ports::wanted::Wanted;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
 use crate::words::fault::Fault;
@@ -35,7 +36,7 @@ pub(crate) struct Waiter {
     key: Key,
     ticket: Ticket,
     /// That of its wait for others, while it waits and somebody wants to know.
-    waiting: Span,
+    waiting: Wanted,
     deadline: Option<Instant>,
     lane: Lane,
     /// Why a body would run for this caller.
@@ -74,7 +75,7 @@ impl Waiter {
             policy: Arc::clone(policy),
             key,
             ticket,
-            waiting: Span::none(),
+            waiting: Wanted::default(),
             deadline,
             lane: Lane::Shared,
             cause: Cause::Cold,
@@ -187,7 +188,7 @@ impl Waiter {
     }
 
     /// The span of the call, where somebody wants it.
-    pub(crate) const fn span(&self) -> &Span {
+    pub(crate) fn span(&self) -> &Span {
         self.ticket.span()
     }
 
@@ -200,19 +201,19 @@ impl Waiter {
 
     /// Its turn has come: what it waited for ends here.
     pub(crate) fn waited(&mut self, turn: &Turn) {
-        let waited = std::mem::replace(&mut self.waiting, Span::none());
+        let waited = std::mem::take(&mut self.waiting);
         waited.record("outcome", turn.label());
     }
 
     /// Opens the span of a wait, unless it is open.
     fn waits(&mut self) {
-        if self.waiting.is_none() {
-            self.waiting = tracing::trace_span!(
+        if self.waiting.is_disabled() {
+            self.waiting = Wanted::from(tracing::trace_span!(
                 parent: self.span().id().or_else(|| Span::current().id()),
                 "coalesce.wait",
                 namespace = &**self.key.namespace(),
                 outcome = tracing::field::Empty,
-            );
+            ));
         }
     }
 

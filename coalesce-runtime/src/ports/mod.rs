@@ -8,3 +8,4 @@ pub(crate) mod observed;
 pub(crate) mod observer;
 pub(crate) mod ticket;
 pub(crate) mod trace;
+pub(crate) mod wanted;

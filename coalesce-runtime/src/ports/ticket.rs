@@ -11,6 +11,7 @@ use tracing::field::Empty;
 
 use super::event::{BypassReason, CallOutcome, Cause, Ending, Event};
 use super::observer::Observers;
+use super::wanted::Wanted;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 use crate::words::policy::Policy;
@@ -22,7 +23,7 @@ pub(crate) struct Ticket {
     line: Option<Line>,
     arrived: Instant,
     timed_out: bool,
-    span: Span,
+    span: Wanted,
 }
 
 #[derive(Debug)]
@@ -60,18 +61,18 @@ impl Ticket {
             line: Some(line),
             arrived: now(),
             timed_out: false,
-            span: tracing::debug_span!(
+            span: Wanted::from(tracing::debug_span!(
                 "coalesce.call",
                 namespace = &**namespace,
                 outcome = Empty,
                 bypassed = Empty,
                 leader.traceparent = Empty,
-            ),
+            )),
         }
     }
 
     /// The call's span, where somebody wants it.
-    pub(crate) const fn span(&self) -> &Span {
+    pub(crate) fn span(&self) -> &Span {
         &self.span
     }
 
@@ -126,7 +127,7 @@ pub(crate) struct Execution {
     line: Option<Line>,
     cause: Cause,
     started: Instant,
-    span: Span,
+    span: Wanted,
 }
 
 impl Execution {
@@ -141,17 +142,17 @@ impl Execution {
             line: Some(line),
             cause,
             started: now(),
-            span: tracing::debug_span!(
+            span: Wanted::from(tracing::debug_span!(
                 "coalesce.execution",
                 namespace = &**key.namespace(),
                 cause = cause.label(),
                 outcome = Empty,
-            ),
+            )),
         }
     }
 
     /// The span that the body runs in, where somebody wants it.
-    pub(crate) const fn span(&self) -> &Span {
+    pub(crate) fn span(&self) -> &Span {
         &self.span
     }
 

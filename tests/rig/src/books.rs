@@ -2,7 +2,7 @@
 
 use crate::checker::pid_of;
 use crate::ledger::Run;
-use crate::pod::{Answer, Page, PodState};
+use crate::orders::{Answer, Page, PodState};
 
 /// What does not balance in the books of the pod with this process id. Empty when each call has one outcome, each
 /// body that began has ended and is in the ledger, and each answer is a call.

@@ -16,6 +16,7 @@ mod fleet;
 mod folder;
 mod ledger;
 mod monitor;
+mod orders;
 mod pod;
 mod process;
 mod proxy;
@@ -30,7 +31,8 @@ pub use checker::{Checker, Expectation, Findings, Standstills, check, takeovers}
 pub use fleet::Fleet;
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
-pub use pod::{Answer, Burst, Fails, Order, Page, Pod, PodState, Site, Tally, fleet};
+pub use orders::{Answer, Burst, Fails, Order, Page, PodState, Site, Tally};
+pub use pod::{Pod, fleet};
 pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;

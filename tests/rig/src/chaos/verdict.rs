@@ -11,7 +11,8 @@ use super::servers::Servers;
 use super::stage::{SITES, Stage, key};
 use crate::checker::{Checker, Expectation, Findings, Standstills, takeovers};
 use crate::ledger::Run;
-use crate::pod::{Answer, Burst, Pod, Site};
+use crate::orders::{Answer, Burst, Site};
+use crate::pod::Pod;
 
 /// Two bodies, a lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);

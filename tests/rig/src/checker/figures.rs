@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::doubles::{end_of, ended_by_death};
 use super::{Expectation, pid_of};
 use crate::ledger::Run;
-use crate::pod::Answer;
+use crate::orders::Answer;
 
 /// More runs of one key than overlap any call.
 const WINDOW: usize = 64;

@@ -15,7 +15,7 @@ use self::figures::added;
 pub use self::figures::takeovers;
 pub use self::standstills::Standstills;
 use crate::ledger::Run;
-use crate::pod::Answer;
+use crate::orders::Answer;
 
 /// What is to be expected of a test, whatever was done to Redis in it. Moments are in microseconds since
 /// the Unix epoch.

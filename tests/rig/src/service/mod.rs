@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 
 use self::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
 use crate::ledger::now_micros;
-use crate::pod::{Answer, Burst, Fails, Order, Page, PodState};
+use crate::orders::{Answer, Burst, Fails, Order, Page, PodState};
 
 /// Serves until the standard input ends. The arguments of the program are a Redis URL and a ledger.
 pub async fn serve() {
