@@ -7,6 +7,7 @@ use fred::types::Value;
 
 use crate::engine::ask::{BeginAnswer, FinishAnswer, RenewAnswer};
 use crate::format::envelope::Seen;
+use crate::format::traceparent::Traceparent;
 use crate::ports::coordinator::Renewals;
 use crate::words::clock::ServerTime;
 use crate::words::fault::Fault;
@@ -61,11 +62,12 @@ impl Said {
                 Ok(BeginAnswer::Lead { seen: seen(mark)? })
             }
             b"follow" => {
-                let [holder, left, mark] = self.fields()?;
+                let [holder, left, mark, trace] = self.fields()?;
                 Ok(BeginAnswer::Follow {
                     leader: owner(holder)?,
                     lease_left: lease_left(&left)?,
                     seen: seen(mark)?,
+                    trace: traced(trace),
                 })
             }
             _ => Err(Fault::Garbled),
@@ -184,6 +186,11 @@ fn owner(holder: Value) -> Result<Token, Fault> {
     Token::from_hex(&holder).ok_or(Fault::ForeignType)
 }
 
+/// The trace behind a lock. Whatever else stands there is nobody's loss.
+fn traced(trace: Value) -> Option<Traceparent> {
+    Traceparent::parse(std::str::from_utf8(&text(trace)?).ok()?)
+}
+
 /// What is left of a lease. A lock that never expires is nothing this library writes either, and
 /// following it would be a busy loop.
 fn lease_left(left: &Value) -> Result<Duration, Fault> {
@@ -230,6 +237,8 @@ fn text(value: Value) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     const NONCE: &str = "17";
     const NOW: i64 = 1_790_000_000_123_456;
@@ -290,13 +299,19 @@ mod tests {
                 seen: Seen::NOTHING
             })
         );
-        let follow = [bulk(token.to_hex()), Value::Integer(1_500), mark()];
+        let follow = [
+            bulk(token.to_hex()),
+            Value::Integer(1_500),
+            mark(),
+            bulk(TRACE),
+        ];
         assert_eq!(
             said("follow", follow).begin(),
             Ok(BeginAnswer::Follow {
                 leader: token,
                 lease_left: Duration::from_millis(1_500),
-                seen: Seen::from(token)
+                seen: Seen::from(token),
+                trace: Traceparent::parse(TRACE),
             })
         );
     }
@@ -305,14 +320,11 @@ mod tests {
     fn a_lock_that_is_not_ours_is_foreign() {
         let hex = "ab".repeat(16);
         for lock in [
-            [
-                bulk("held by a script of ours"),
-                Value::Integer(5),
-                bulk(""),
-            ],
-            [bulk(hex), Value::Integer(-1), bulk("")],
+            (bulk("held by a script of ours"), Value::Integer(5)),
+            (bulk(hex), Value::Integer(-1)),
         ] {
-            let answer = said("follow", lock).begin();
+            let (holder, left) = lock;
+            let answer = said("follow", [holder, left, bulk(""), bulk("")]).begin();
             assert_eq!(answer, Err(Fault::ForeignType));
         }
     }
@@ -361,7 +373,7 @@ mod tests {
             said("lead", []).begin().err(),
             said("state", [Value::Null]).begin().err(),
             said("state", [bulk("a"), bulk("b")]).begin().err(),
-            said("follow", [bulk("a"), bulk("b"), bulk("c"), bulk("d")])
+            said("follow", [bulk("a"), bulk("b"), bulk("c")])
                 .begin()
                 .err(),
             said("stored", [bulk("x")]).finish().err(),
