@@ -40,6 +40,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Started {
     replica: Arc<Replica>,
+    database: Postgres,
     listener: TcpListener,
     address: SocketAddr,
 }
@@ -64,7 +65,6 @@ impl Started {
         let replica = Replica {
             catalog: Catalog::new(repository, coalescer.clone()),
             config,
-            database,
             faults,
             limiter,
             coalescer,
@@ -74,6 +74,7 @@ impl Started {
         };
         Ok(Self {
             replica: Arc::new(replica),
+            database,
             listener,
             address,
         })
@@ -97,7 +98,10 @@ impl Started {
     /// When the listener breaks.
     pub async fn serve_until(self, told: impl Future<Output = ()>) -> io::Result<()> {
         let Self {
-            replica, listener, ..
+            replica,
+            database,
+            listener,
+            ..
         } = self;
         let Config {
             drain_delay,
@@ -132,7 +136,7 @@ impl Started {
         };
         replica.coalescer.shutdown(grace).await;
         serving.abort();
-        replica.database.close().await;
+        database.close().await;
         tracing::info!(in_time = ended.is_ok(), "ended");
         Ok(())
     }
