@@ -60,6 +60,7 @@ impl Started {
         let coalescer = coalescer(&config).await?;
         let repository = Arc::new(Faulty::new(database.clone(), Arc::clone(&faults)));
         let limiter = Limiter::new(config.redis_url.as_str(), config.limit)?;
+        limiter.warm_up().await;
         let listener = TcpListener::bind(config.listen).await?;
         let address = listener.local_addr()?;
         let replica = Replica {

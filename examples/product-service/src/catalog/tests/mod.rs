@@ -85,7 +85,8 @@ async fn callers_in_all_replicas_share_one_read() {
     let repository = Counting::with(Some(lamp()));
     let replicas: [Catalog; 3] = replicas(&repository).await;
     let mut callers = tokio::task::JoinSet::new();
-    for catalog in replicas.iter().cycle().take(300).cloned() {
+    for caller in 0..300 {
+        let catalog = replicas[caller % 3].clone();
         callers.spawn(async move { catalog.product(7).await });
     }
     for product in callers.join_all().await {
