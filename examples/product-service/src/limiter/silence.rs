@@ -59,6 +59,7 @@ impl Silence {
 mod tests {
     use std::sync::Arc;
 
+    use tokio::sync::oneshot;
     use tokio::time::sleep;
 
     use super::*;
@@ -98,10 +99,20 @@ mod tests {
     #[tokio::test]
     async fn that_this_process_is_busy_is_no_silence() {
         let silence = Arc::new(Silence::of(DEADLINE));
-        let asked = tokio::spawn(after(DEADLINE + LATE, Arc::clone(&silence)));
+        let (answers, answer) = oneshot::channel();
+        let asked = tokio::spawn(async move {
+            let asked = async { Ok(answer.await.is_ok()) };
+            silence.answer(asked).await
+        });
+        // The task that brings answers is as late as everybody, and has its turn behind the one that waits.
+        let brings = tokio::spawn(async {
+            sleep(DEADLINE + LATE).await;
+            answers.send(())
+        });
         tokio::task::yield_now().await;
         // Nothing else runs in this process until long behind the deadline.
         std::thread::sleep(DEADLINE * 2);
-        assert_eq!(asked.await.unwrap(), Some(()));
+        assert_eq!(asked.await.unwrap(), Some(true));
+        assert!(brings.await.unwrap().is_ok());
     }
 }
