@@ -69,8 +69,5 @@ pub fn coalesce(
 /// name, say so: `#[key(crate = my_crate::coalesce)]`.
 #[proc_macro_derive(KeyPart, attributes(key))]
 pub fn key_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let tokens = derive::key_part(input.into());
-    tokens
-        .unwrap_or_else(|errors| errors.to_compile_error())
-        .into()
+    derive::key_part(input.into()).into()
 }
