@@ -32,6 +32,7 @@ pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::form::{CarriesErrors, Shared};
 pub use roof::health::Health;
 pub use roof::site_list::{ConfiguredSite, call_sites};
 pub use words::canonical::{Canonical, canonical};

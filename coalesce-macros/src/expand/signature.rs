@@ -24,10 +24,10 @@ pub(crate) fn of_function(model: &Model) -> Signature {
         }
     }
     if model.form == Form::Recursive {
-        let output = &model.output;
+        let (contract, output) = (model.contract(), &model.output);
         sig.asyncness = None;
         sig.output = parse_quote! {
-            -> impl ::core::future::Future<Output = #output> + ::core::marker::Send
+            -> impl #contract::Future<Output = #output> + #contract::Send
         };
     }
     sig

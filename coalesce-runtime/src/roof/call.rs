@@ -90,7 +90,7 @@ impl Call {
     // The compiler shows the line of a bound that is not met, so the advice stands on it.
     pub async fn run<R, S, F, Fut>(self, shape: S, body: F) -> R
     where
-        R: Send + 'static,
+        R: Send + 'static, // it comes from another task; with `inline` from the caller's
         S: Shape<R>,
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static, // a task of its own; with `inline` the caller's

@@ -12,6 +12,7 @@ pub(crate) mod form;
 #[cfg(feature = "metrics")]
 mod gauges;
 pub(crate) mod health;
+pub(crate) mod lending;
 pub(crate) mod probe;
 pub(crate) mod shape;
 pub(crate) mod site;
