@@ -73,9 +73,14 @@ pub use coalesce_runtime::{
     Distribution, Entry, Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart,
     KeyWriter, LastFault, MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError,
     OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator, RedisSettings, Scope, Shared,
-    Snapshot, Traffic, UrlProblem, Verdict, call_sites, canonical, carry, codec, coordination,
-    observing,
+    Snapshot, Traffic, Turned, UrlProblem, Verdict, call_sites, canonical, carry, codec,
+    coordination, observing,
 };
+
+#[cfg(feature = "axum")]
+pub use coalesce_runtime::admin;
+#[cfg(feature = "tower")]
+pub use coalesce_runtime::{HeadersLayer, HeadersService};
 
 #[doc(hidden)]
 pub use coalesce_runtime::contract as __private;

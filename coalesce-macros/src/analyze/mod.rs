@@ -53,6 +53,7 @@ pub(crate) fn analyze(
         max_payload,
         codec,
         enabled,
+        self_bypass,
         inline,
         entry,
         coalescer,
@@ -77,6 +78,7 @@ pub(crate) fn analyze(
         version,
         max_payload,
         enabled,
+        self_bypass,
     };
     let settings = settings::collect(clocks, words, rest, diagnostics);
 
