@@ -67,7 +67,10 @@ fn function(
     let contract = model.contract();
     let statements = match model.form {
         Form::Async => statements.clone(),
-        Form::Recursive => quote!(async move { #statements }),
+        Form::Recursive => {
+            let takes = signature::takes(model);
+            quote!(async move { #takes #statements })
+        }
         // Nothing may happen before the first poll, so all of it moves into the future.
         Form::Boxed => quote!(#contract::Box::pin(async move { #statements })),
     };
