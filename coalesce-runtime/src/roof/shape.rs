@@ -28,6 +28,11 @@ pub trait Shape<R>: Copy + Send + Sync + 'static {
     fn failure(self, error: Error) -> Option<R>;
 }
 
+/// What a body returns. It stands behind `if false`, so that the compiler knows it before it reads the body.
+pub fn output<R>() -> R {
+    unreachable!("generated code names the type of a body, and asks for no value")
+}
+
 /// An encoded outcome.
 #[derive(Debug)]
 pub struct Encoded(pub(crate) Produced);
