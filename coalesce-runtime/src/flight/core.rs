@@ -78,8 +78,8 @@ pub(crate) struct Core {
     handing_over: AtomicBool,
     /// Drivers at work.
     pub(crate) drivers: Tally,
-    /// Questions that may win a lock, until its lease is known to the heartbeat.
-    pub(crate) elections: Tally,
+    /// Questions that may win a lock, until the heartbeat knows of it, and those that may free one.
+    pub(crate) asking: Tally,
 }
 
 impl Core {
@@ -114,7 +114,7 @@ impl Core {
             stopping: AtomicBool::new(false),
             handing_over: AtomicBool::new(false),
             drivers: Tally::default(),
-            elections: Tally::default(),
+            asking: Tally::default(),
         }
     }
 
@@ -145,11 +145,13 @@ impl Core {
         // What has not ended within the grace is handed over below.
         let _ = tokio::time::timeout(grace, self.drivers.none()).await;
         self.handing_over.store(true, Ordering::SeqCst);
-        // A lock that is being won now would be left behind. Each question has its deadline.
-        self.elections.none().await;
+        // A lock that is being won now would be left behind, and an outcome on its way lost. Each has its deadline.
+        self.asking.none().await;
+        let locks = self.heartbeat.let_go_of_all();
+        self.heartbeat.arrived().await;
         // All at once: who waits for the last of them would wait for all.
         let mut last_words = JoinSet::new();
-        for (key, token) in self.heartbeat.let_go_of_all() {
+        for (key, token) in locks {
             let coordinator = Arc::clone(&self.coordinator);
             // A lock that cannot be freed now ends with its lease.
             last_words.spawn(async move {
@@ -181,7 +183,7 @@ impl Tally {
         Counted(Arc::clone(&self.0))
     }
 
-    async fn none(&self) {
+    pub(super) async fn none(&self) {
         // The sender is here, so there is nothing to fail.
         let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
     }
