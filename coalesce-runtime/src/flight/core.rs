@@ -39,9 +39,10 @@ impl Settings {
     /// How long after it was last confirmed a lock that is gone may be taken again.
     ///
     /// Within this time another flight's outcome, had there been one, would still be the key's state,
-    /// and the state tells. Behind it that outcome may have come and expired, and ours would be older.
-    pub(crate) fn retake_window(&self) -> Duration {
-        self.delivery.max(self.lease)
+    /// and the state tells: nothing lives for less. Behind it that outcome may have come and expired, and ours
+    /// would be older.
+    pub(crate) const fn retake_window(&self) -> Duration {
+        self.delivery
     }
 }
 
