@@ -108,7 +108,7 @@ impl Scene {
                 }
                 Next::Alone => {
                     let body: Boxed<R> = Box::pin(body());
-                    Box::pin(self.alone(body, waiter)).await
+                    Box::pin(self.alone(shape, body, waiter)).await
                 }
                 Next::Capped => {
                     let body: Boxed<R> = Box::pin(body());
@@ -148,7 +148,7 @@ impl Scene {
                     waiter.settled().await.close(CallOutcome::Led);
                     value
                 }
-                Next::Alone => Box::pin(self.alone(Box::pin(body()), waiter)).await,
+                Next::Alone => Box::pin(self.alone(shape, Box::pin(body()), waiter)).await,
                 Next::Capped => Box::pin(past_the_limits(Box::pin(body()), waiter)).await,
             }
         }
@@ -165,11 +165,20 @@ impl Scene {
     }
 
     /// Runs the body for its caller and nobody else.
-    async fn alone<Fut: Future + Unpin>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
+    async fn alone<R, S, Fut>(&self, shape: S, body: Fut, waiter: Waiter) -> R
+    where
+        S: Shape<R>,
+        Fut: Future<Output = R> + Unpin,
+    {
         let flight = Box::pin(async {
             let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
             let value = body.instrument(execution.span().clone()).await;
-            execution.end(Ending::Value, now());
+            let ending = if shape.is_error(&value) {
+                Ending::Error
+            } else {
+                Ending::Value
+            };
+            execution.end(ending, now());
             value
         });
         let context = Context::of_flight(&self.key, waiter.span());
