@@ -78,9 +78,9 @@ pub(crate) struct Core {
     /// Whether the grace is over: nobody asks for a lock any more.
     handing_over: AtomicBool,
     /// Drivers at work.
-    pub(crate) drivers: Tally,
+    pub(crate) drivers: Headcount,
     /// Questions that may win a lock, until the heartbeat knows of it, and those that may free one.
-    pub(crate) asking: Tally,
+    pub(crate) asking: Headcount,
 }
 
 impl Core {
@@ -114,8 +114,8 @@ impl Core {
             journal,
             stopping: AtomicBool::new(false),
             handing_over: AtomicBool::new(false),
-            drivers: Tally::default(),
-            asking: Tally::default(),
+            drivers: Headcount::default(),
+            asking: Headcount::default(),
         }
     }
 
@@ -166,19 +166,19 @@ impl Core {
 
 /// How many there are of something, for those who wait until there is none.
 #[derive(Debug)]
-pub(crate) struct Tally(Arc<watch::Sender<usize>>);
+pub(crate) struct Headcount(Arc<watch::Sender<usize>>);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Counted(Arc<watch::Sender<usize>>);
 
-impl Default for Tally {
+impl Default for Headcount {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(0)))
     }
 }
 
-impl Tally {
+impl Headcount {
     pub(crate) fn one_more(&self) -> Counted {
         self.0.send_modify(|count| *count += 1);
         Counted(Arc::clone(&self.0))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::core::{Settings, Tally};
+use super::core::{Headcount, Settings};
 use super::entry::Entry;
 use super::fold::Fold;
 use super::journal::{Journal, Line};
@@ -28,7 +28,7 @@ pub(crate) struct Heartbeat {
     retake_window: Duration,
     held: Mutex<Held>,
     /// Beats that have no answer yet.
-    on_the_way: Tally,
+    on_the_way: Headcount,
 }
 
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ impl Heartbeat {
             lease: settings.lease,
             retake_window: settings.retake_window(),
             held: Mutex::default(),
-            on_the_way: Tally::default(),
+            on_the_way: Headcount::default(),
         })
     }
 
