@@ -98,7 +98,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         following: None,
         trace: driver.trace,
     };
-    let asking = driver.core.elections.one_more();
+    let asking = driver.core.asking.one_more();
     if driver.core.hands_over() {
         return;
     }

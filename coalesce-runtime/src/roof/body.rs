@@ -106,15 +106,20 @@ impl Scene {
     }
 
     /// Runs the body for its caller and nobody else.
-    pub(super) async fn alone<Fut: Future + Unpin>(
-        &self,
-        body: Fut,
-        waiter: Waiter,
-    ) -> Fut::Output {
+    pub(super) async fn alone<R, S, Fut>(&self, shape: S, body: Fut, waiter: Waiter) -> R
+    where
+        S: Shape<R>,
+        Fut: Future<Output = R> + Unpin,
+    {
         let flight = Box::pin(async {
             let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
             let value = body.instrument(execution.span().clone()).await;
-            execution.end(Ending::Value, now());
+            let ending = if shape.is_error(&value) {
+                Ending::Error
+            } else {
+                Ending::Value
+            };
+            execution.end(ending, now());
             value
         });
         let context = Context::of_flight(&self.key, waiter.span());

@@ -202,6 +202,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     /// Stores an outcome as if a flight had just returned it, and fences the flight in progress. One
     /// round trip. A value above `max_payload` is not stored, and neither is an older one any more.
     ///
+    /// One that got no answer may still be under way, and stored later than what was put in the meantime: after
+    /// [`Error::Unavailable`], put again what must be there in the end.
+    ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].

@@ -122,7 +122,7 @@ impl Role {
         match self {
             Self::Bypass(passage) => passage.through(body).await,
             Self::Leader(scene, seat, waiter) => scene.lead_inline(shape, body, seat, waiter).await,
-            Self::Alone(scene, waiter) => scene.alone(body, waiter).await,
+            Self::Alone(scene, waiter) => scene.alone(shape, body, waiter).await,
             Self::Capped(waiter) => {
                 waiter.capped();
                 let value = body.await;

@@ -138,7 +138,7 @@ impl Serializer for Texts {
     }
 
     fn serialize_none(self) -> Text {
-        Ok(written(|out| out.absent()))
+        Ok(written(KeyWriter::absent))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Text {
