@@ -138,7 +138,9 @@ impl Serializer for Texts {
     }
 
     fn serialize_none(self) -> Text {
-        Ok(written(KeyWriter::absent))
+        Ok(written(|out| {
+            out.absent();
+        }))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Text {
