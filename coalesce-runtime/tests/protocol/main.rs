@@ -8,6 +8,7 @@ mod advice;
 mod giving_up;
 mod invalidation;
 mod limits;
+mod locals;
 mod lossy;
 mod outcomes;
 mod parked;
