@@ -80,8 +80,9 @@ fn a_position_stays_while_redis_is_gone_and_ends_when_it_was_to_end() {
         (outcomes.bypassed, outcomes.led)
     };
     let turn = |namespace: &'static str, position: &Position| {
-        let turned = coalescer.switch(&Scope::namespace(namespace), position);
-        runtime.block_on(turned).unwrap();
+        let scope = Scope::namespace(namespace);
+        let turned = runtime.block_on(coalescer.switch(&scope, position));
+        assert!(!turned.unwrap().known, "nobody has called it yet");
     };
     turn("for good", &Position::off());
     let end = coalescer.moment_in(Duration::from_secs(2));
