@@ -11,7 +11,7 @@ use crate::ports::trace::{TraceContext, Traces};
 
 impl CoalescerBuilder {
     /// Another observer that is told what happens, beside the books behind
-    /// [`snapshot`](Coalescer::snapshot).
+    /// [`snapshot`](crate::Coalescer::snapshot).
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observers.0.push(observer);
         self
@@ -53,7 +53,7 @@ impl CoalescerBuilder {
     }
 
     /// Logs every `pause` what the advisor says of each namespace with a hundred calls or more, at the level
-    /// of information. From a second to a day. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
+    /// of information. From a second to a day. Default: never; [`snapshot`](crate::Coalescer::snapshot) has it at any time.
     pub const fn advise_every(mut self, pause: Duration) -> Self {
         self.advise_every = Some(pause);
         self
