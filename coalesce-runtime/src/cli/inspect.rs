@@ -173,7 +173,7 @@ async fn lock_of(
         fenced: text.contains('!'),
         trace: text
             .split_once(' ')
-            .map(|(_, trace)| trace.trim().to_owned()),
+            .map(|(_, trace)| printable(trace.trim())),
     });
     Ok((lock, life(redis, &name).await?))
 }
