@@ -57,6 +57,8 @@
 //! | bring another coordinator | [`coordination::Coordinator`] |
 //! | know what is promised, and the test behind each promise | [`promises`] |
 //! | run the Redis, its rights, its alarms | [`operating`] |
+//! | know what to do when an alarm goes off | [`runbooks`] |
+//! | choose the four clocks from measurements | [`choosing_the_clocks`] |
 //!
 //! Coming from `cached`, `moka` or a lock of your own:
 //! [the guide](https://github.com/coalesce-rs/coalesce/blob/main/docs/migrating.md).
@@ -90,6 +92,12 @@ pub mod promises {}
 
 #[doc = include_str!("../docs/operating.md")]
 pub mod operating {}
+
+#[doc = include_str!("../docs/runbooks.md")]
+pub mod runbooks {}
+
+#[doc = include_str!("../docs/clocks.md")]
+pub mod choosing_the_clocks {}
 
 /// Compiles and runs the README's examples.
 #[cfg(doctest)]

@@ -16,12 +16,17 @@ const TOKEN: &str = "a token of this test alone";
 /// A process with one namespace that has been called, and where its router is.
 async fn served(access: AdminAccess) -> (Coalescer, SocketAddr) {
     let coalescer = Coalescer::builder().in_process().build().await.unwrap();
+    let address = serve(&coalescer, access).await;
+    assert_eq!(price(&coalescer, 7).await, 7);
+    (coalescer, address)
+}
+
+async fn serve(coalescer: &Coalescer, access: AdminAccess) -> SocketAddr {
     let app = Router::new().nest("/coalesce", router(coalescer.clone(), access));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await });
-    assert_eq!(price(&coalescer, 7).await, 7);
-    (coalescer, address)
+    address
 }
 
 /// Retained for a minute.
@@ -214,6 +219,37 @@ async fn an_entry_is_invalidated_by_namespace_and_key() {
     let (status, answer) = ask(at, "POST", "/invalidate", Some(stale)).await;
     assert_eq!((status, answer), (200, json!({ "fenced": false })));
     assert_eq!(price(&coalescer, 8).await, 8);
+}
+
+#[tokio::test]
+async fn without_a_redis_what_changes_something_says_so_and_the_rest_is_answered() {
+    // Port 1 is nobody's.
+    let builder = Coalescer::builder().redis("redis://127.0.0.1:1");
+    let coalescer = builder.build().await.unwrap();
+    let address = serve(&coalescer, AdminAccess::token(TOKEN).unwrap()).await;
+    let at = (address, Some(TOKEN));
+    assert_eq!(price(&coalescer, 8).await, 8);
+    let wish = || Some(json!({ "on": false }));
+    let stale = json!({ "namespace": "shop::price", "key": "7" });
+    for (method, path, body) in [
+        ("PUT", "/switch", wish()),
+        ("PUT", "/switch/shop::price", wish()),
+        ("DELETE", "/switch", None),
+        ("DELETE", "/switch/shop::price", None),
+        ("POST", "/invalidate", Some(stale)),
+    ] {
+        let (status, said) = ask(at, method, path, body).await;
+        assert_eq!(status, 503, "{method} {path} {said}");
+        let why = said["error"].as_str().unwrap();
+        assert!(why.starts_with("no usable answer"), "{why}");
+    }
+    let (status, health) = ask(at, "GET", "/health", None).await;
+    assert_eq!((status, &health["connected"]), (200, &json!(false)));
+    let kind = health["last_fault"]["kind"].as_str().unwrap();
+    assert!(["disconnected", "paused"].contains(&kind), "{kind}");
+    for path in ["/snapshot", "/switch", "/call-sites"] {
+        assert_eq!(ask(at, "GET", path, None).await.0, 200, "{path}");
+    }
 }
 
 #[tokio::test]

@@ -164,6 +164,7 @@ async fn every_metric_is_described_and_its_labels_are_words_of_ours() {
 async fn with_gauges_at_rest() -> String {
     let gauges = [
         "flights 0",
+        "waiters 0",
         "connected 1",
         "subscribed 1",
         "breaker_state 0",

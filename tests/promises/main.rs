@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod named;
+mod runbooks;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -178,7 +179,12 @@ fn no_unsafe_code_is_allowed_and_every_dependency_has_a_reason() {
 #[test]
 fn the_pages_are_shown_to_users() {
     let face = page("src/lib.rs");
-    for name in ["docs/promises.md", "docs/operating.md"] {
+    for name in [
+        "docs/promises.md",
+        "docs/operating.md",
+        "docs/runbooks.md",
+        "docs/clocks.md",
+    ] {
         assert!(
             face.contains(&format!("include_str!(\"../{name}\")")),
             "{name}"

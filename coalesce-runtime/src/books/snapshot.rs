@@ -41,6 +41,8 @@ pub struct Gauges {
     pub flights: u64,
     /// Calls in progress, those that wait and those that run their body.
     pub calls: u64,
+    /// Callers that wait for work in progress, those whose body runs included; those past the attribute are not.
+    pub waiters: u64,
     /// Bodies in progress.
     pub executions: u64,
     /// Channels subscribed to, lingering ones included.

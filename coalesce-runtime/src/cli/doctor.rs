@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::json;
 
 use super::PATIENCE;
-use super::report::{Report, span};
+use super::report::{Report, printable, span};
 use super::rights::{Allowed, allowed, rights};
-use super::status::{field, version};
+use super::status::{ANY_SLOT, field, version};
 use crate::backend::redis::{Plain, RedisCoordinator};
 use crate::format::message::Message;
 use crate::ports::coordinator::{Coordinator as _, Notice};
@@ -42,23 +42,35 @@ impl Findings {
 pub(crate) async fn run(redis: &RedisCoordinator, prefix: &str) -> Report {
     let mut findings = Findings::default();
     findings.add("connection", true, "made", "");
-    server(redis, &mut findings).await;
-    memory(redis, &mut findings).await;
     scripts(redis, &mut findings).await;
     messages(redis, &mut findings).await;
     clock(redis, &mut findings).await;
     cluster(redis, &mut findings).await;
+    let primaries = redis.primaries(PATIENCE).await;
+    if primaries.is_empty() {
+        node(redis, &mut findings, "", ANY_SLOT).await;
+    }
+    // Each has settings and users of its own.
+    for (name, slot) in &primaries {
+        node(redis, &mut findings, &format!(" of {name}"), *slot).await;
+    }
+    report(&findings.0, prefix)
+}
+
+/// What one server is and allows. `whose` tells it apart from the others of a cluster.
+async fn node(redis: &RedisCoordinator, findings: &mut Findings, whose: &str, slot: u16) {
+    server(redis, findings, whose, slot).await;
+    memory(redis, findings, whose, slot).await;
     for right in rights(redis) {
-        let told = allowed(redis, &right).await;
+        let told = allowed(redis, slot, &right).await;
         let found = match told {
             Allowed::Yes => "allowed",
             Allowed::No => "not allowed",
             Allowed::NotTold => "not told: a server older than 7 tells nobody",
         };
-        let of = format!("right {}", right.rule);
+        let of = format!("right {}{whose}", right.rule);
         findings.add(&of, told != Allowed::No, found, right.without);
     }
-    report(&findings.0, prefix)
 }
 
 fn report(findings: &[Finding], prefix: &str) -> Report {
@@ -71,7 +83,7 @@ fn report(findings: &[Finding], prefix: &str) -> Report {
     } in findings
     {
         let sign = if *well { "ok  " } else { "LOOK" };
-        let _ = writeln!(text, "{sign} {of}: {found}");
+        let _ = writeln!(text, "{sign} {}: {}", printable(of), printable(found));
         if !well {
             let _ = writeln!(text, "     it means: {means}");
         }
@@ -105,36 +117,33 @@ fn report(findings: &[Finding], prefix: &str) -> Report {
     }
 }
 
-async fn server(redis: &RedisCoordinator, findings: &mut Findings) {
+async fn server(redis: &RedisCoordinator, findings: &mut Findings, whose: &str, slot: u16) {
     let means = "Redis 6.2 is the oldest with every command that is used, GETEX among them";
-    match version(redis).await {
+    let of = format!("version{whose}");
+    match version(redis, slot).await {
         Some(version) => {
             let mut numbers = version
                 .split('.')
                 .map(|part| part.parse::<u32>().unwrap_or(0));
             let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-            findings.add("version", (major, minor) >= (6, 2), version, means);
+            findings.add(&of, (major, minor) >= (6, 2), version, means);
         }
-        None => findings.add("version", false, "INFO is refused", means),
+        None => findings.add(&of, false, "INFO is refused", means),
     }
 }
 
-async fn memory(redis: &RedisCoordinator, findings: &mut Findings) {
+async fn memory(redis: &RedisCoordinator, findings: &mut Findings, whose: &str, slot: u16) {
     let means = "an evicted lock costs a second run of its body, an evicted value a run: noeviction, or more memory";
-    let info = redis.plain(&["INFO", "memory"], None, PATIENCE).await;
+    let of = format!("eviction{whose}");
+    let info = redis.plain_at(slot, &["INFO", "memory"], PATIENCE).await;
     let Some(info) = info.ok().and_then(|info| info.text()) else {
-        findings.add("eviction", false, "INFO is refused", means);
+        findings.add(&of, false, "INFO is refused", means);
         return;
     };
     let policy = field(&info, "maxmemory_policy").unwrap_or_default();
     let limit = field(&info, "maxmemory").unwrap_or_default();
     let well = policy == "noeviction" || limit == "0";
-    findings.add(
-        "eviction",
-        well,
-        format!("{policy}, maxmemory {limit}"),
-        means,
-    );
+    findings.add(&of, well, format!("{policy}, maxmemory {limit}"), means);
 }
 
 async fn scripts(redis: &RedisCoordinator, findings: &mut Findings) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::report::{Report, span};
+use super::report::{Report, printable, span};
 use super::switch::{server_now, silent};
 use super::{PATIENCE, Trouble};
 use crate::backend::redis::{Plain, RedisCoordinator};
@@ -169,11 +169,11 @@ async fn lock_of(
     let [name, ..] = redis.names_of(key);
     let text = ask(redis, &["GET", &name], &name).await?.text();
     let lock = text.map(|text| Lock {
-        leader: text.chars().take(8).collect::<String>() + "…",
+        leader: printable(&text.chars().take(8).collect::<String>()) + "…",
         fenced: text.contains('!'),
         trace: text
             .split_once(' ')
-            .map(|(_, trace)| trace.trim().to_owned()),
+            .map(|(_, trace)| printable(trace.trim())),
     });
     Ok((lock, life(redis, &name).await?))
 }

@@ -130,3 +130,72 @@ async fn connect(url: Option<String>, prefix: &str) -> Result<RedisCoordinator, 
     let why = fault.map_or_else(|| "no answer".to_owned(), |last| last.fault.to_string());
     Err(Trouble::Unreachable(format!("no Redis there: {why}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES: [&str; 3] = [
+        include_str!("../../../docs/operating.md"),
+        include_str!("../../../docs/runbooks.md"),
+        include_str!("../../../docs/clocks.md"),
+    ];
+
+    /// The words of a line, as a shell takes it: what stands in quotes is one.
+    fn words(line: &str) -> Vec<&str> {
+        let mut words = Vec::new();
+        for (place, part) in line.split('"').enumerate() {
+            if place % 2 == 1 {
+                words.push(part);
+            } else {
+                words.extend(part.split_whitespace());
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_that_a_page_names_is_understood() {
+        let quoted = PAGES
+            .iter()
+            .flat_map(|page| page.split('`').skip(1).step_by(2));
+        let commands: Vec<_> = quoted
+            .filter(|it| it.starts_with("coalesce-ctl "))
+            .collect();
+        assert!(commands.len() >= 20, "{commands:?}");
+        for command in commands {
+            let asked = Asked::try_parse_from(words(command));
+            assert!(asked.is_ok(), "{command}: {}", asked.unwrap_err());
+        }
+    }
+
+    /// What the pages tell people to look for is what the tool says.
+    #[test]
+    fn every_answer_that_a_runbook_names_is_one_of_the_tools() {
+        let sources = [
+            include_str!("doctor.rs"),
+            include_str!("inspect.rs"),
+            include_str!("status.rs"),
+            include_str!("switch.rs"),
+        ]
+        .concat();
+        for answer in [
+            "all is well for the prefix ",
+            "LOOK",
+            "everything is on",
+            "flight: led by ",
+            "flight: none in progress",
+            "refreshes that failed since: ",
+            "not an envelope of this version",
+            "another key's envelope",
+            "too_large",
+            "sent and not heard",
+            "heard after ",
+            "SUBSCRIBE: ",
+            "PUBLISH: ",
+        ] {
+            assert!(PAGES[1].contains(answer), "no runbook names {answer}");
+            assert!(sources.contains(answer), "the tool never says {answer}");
+        }
+    }
+}

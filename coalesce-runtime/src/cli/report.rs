@@ -51,6 +51,11 @@ pub(crate) fn complain(trouble: &Trouble, json: bool) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// What somebody else wrote may neither move the cursor nor begin a line.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|it| !it.is_control()).collect()
+}
+
 /// A span in two units at most: `1m 5s`.
 pub(crate) fn span(span: Duration) -> String {
     let rounded = if span >= Duration::from_secs(10) {

@@ -77,23 +77,23 @@ pub(crate) fn rights(redis: &RedisCoordinator) -> Vec<Right> {
     rights
 }
 
-/// The server is asked about the very user that asks; nothing is executed.
-pub(crate) async fn allowed(redis: &RedisCoordinator, right: &Right) -> Allowed {
-    match dry_run(redis, right).await {
-        Allowed::NotTold => in_a_script(redis, right).await,
+/// The node that serves a slot is asked about the very user that asks; nothing is executed.
+pub(crate) async fn allowed(redis: &RedisCoordinator, slot: u16, right: &Right) -> Allowed {
+    match dry_run(redis, slot, right).await {
+        Allowed::NotTold => in_a_script(redis, slot, right).await,
         told => told,
     }
 }
 
 /// By `ACL DRYRUN`, which few users may call.
-async fn dry_run(redis: &RedisCoordinator, right: &Right) -> Allowed {
-    let user = redis.plain(&["ACL", "WHOAMI"], None, PATIENCE).await;
+async fn dry_run(redis: &RedisCoordinator, slot: u16, right: &Right) -> Allowed {
+    let user = redis.plain_at(slot, &["ACL", "WHOAMI"], PATIENCE).await;
     let Some(user) = user.ok().and_then(|user| user.text()) else {
         return Allowed::NotTold;
     };
     let mut words = vec!["ACL", "DRYRUN", &user];
     words.extend(right.command.iter().map(String::as_str));
-    match redis.plain(&words, None, PATIENCE).await {
+    match redis.plain_at(slot, &words, PATIENCE).await {
         Ok(Plain::Text(text)) if &*text == b"OK" => Allowed::Yes,
         Ok(Plain::Text(_)) => Allowed::No,
         _ => Allowed::NotTold,
@@ -101,11 +101,11 @@ async fn dry_run(redis: &RedisCoordinator, right: &Right) -> Allowed {
 }
 
 /// By a function that scripts have since Redis 7.
-async fn in_a_script(redis: &RedisCoordinator, right: &Right) -> Allowed {
+async fn in_a_script(redis: &RedisCoordinator, slot: u16, right: &Right) -> Allowed {
     const SCRIPT: &str = "return redis.acl_check_cmd(unpack(ARGV)) and 1 or 0";
     let mut words = vec!["EVAL", SCRIPT, "0"];
     words.extend(right.command.iter().map(String::as_str));
-    match redis.plain(&words, None, PATIENCE).await {
+    match redis.plain_at(slot, &words, PATIENCE).await {
         Ok(Plain::Number(1)) => Allowed::Yes,
         Ok(Plain::Number(_)) => Allowed::No,
         Err(text) if text.starts_with("NOPERM") && right.rule == "+eval" => Allowed::No,

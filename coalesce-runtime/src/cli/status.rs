@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::report::{Report, span};
+use super::report::{Report, printable, span};
 use super::switch::{listed, listed_json, positions, server_now};
 use super::{PATIENCE, Trouble};
 use crate::backend::redis::RedisCoordinator;
 use crate::words::clock::{ServerTime, now};
 use crate::words::known::shown;
+
+/// What any node of a cluster can tell.
+pub(crate) const ANY_SLOT: u16 = 0;
 
 pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
     let asked = now();
@@ -20,7 +23,7 @@ pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
         .await
         .map_err(unreachable)?;
     let round_trip = now() - asked;
-    let version = version(redis).await;
+    let version = version(redis, ANY_SLOT).await;
     let processes = processes(redis).await;
     let namespaces = namespaces(redis).await;
     let positions = positions(redis).await?;
@@ -28,7 +31,7 @@ pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
 
     let mut text = format!(
         "Redis {} answers in {:.1} ms\n",
-        version.as_deref().unwrap_or("(version not told)"),
+        printable(version.as_deref().unwrap_or("(version not told)")),
         round_trip.as_secs_f64() * 1_000.0
     );
     let _ = match processes {
@@ -37,7 +40,7 @@ pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
     };
     text.push_str("namespaces, and when a process last said that it has it:\n");
     for (name, ago) in &namespaces {
-        let _ = writeln!(text, "  {name}  {} ago", span(*ago));
+        let _ = writeln!(text, "  {}  {} ago", printable(name), span(*ago));
     }
     if namespaces.is_empty() {
         text.push_str("  none: no process has announced any within an hour\n");
@@ -70,9 +73,9 @@ pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
 }
 
 /// The server's version: Valkey says Redis's for the sake of clients, and its own beside it.
-pub(crate) async fn version(redis: &RedisCoordinator) -> Option<String> {
+pub(crate) async fn version(redis: &RedisCoordinator, slot: u16) -> Option<String> {
     let info = redis
-        .plain(&["INFO", "server"], None, PATIENCE)
+        .plain_at(slot, &["INFO", "server"], PATIENCE)
         .await
         .ok()?
         .text()?;

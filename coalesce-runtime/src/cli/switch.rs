@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::report::{Report, span};
+use super::report::{Report, printable, span};
 use super::{PATIENCE, Trouble};
 use crate::backend::redis::RedisCoordinator;
 use crate::ports::coordinator::Coordinator as _;
@@ -189,7 +189,7 @@ pub(crate) fn listed(positions: &[(String, Option<Position>)], now: ServerTime) 
             || "what stands there is not a position, and counts as none".to_owned(),
             |position| in_words(position, now),
         );
-        let _ = writeln!(text, "{}: {words}", name_of(field));
+        let _ = writeln!(text, "{}: {words}", printable(&name_of(field)));
     }
     text
 }
@@ -223,10 +223,10 @@ fn in_words(position: &Position, now: ServerTime) -> String {
         None => text.push_str(" until somebody turns it"),
     }
     if !position.author.is_empty() {
-        let _ = write!(text, ", by {}", position.author);
+        let _ = write!(text, ", by {}", printable(&position.author));
     }
     if !position.reason.is_empty() {
-        let _ = write!(text, ": {}", position.reason);
+        let _ = write!(text, ": {}", printable(&position.reason));
     }
     text
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
+use super::report::printable;
 use crate::books::snapshot::{NamespaceSnapshot, Snapshot};
 
 /// What coalescing does in one namespace, over the processes that answered.
@@ -125,11 +126,6 @@ pub(crate) fn table(rows: &[Row], processes: usize) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{table}\n{processes} processes; saved: calls without a body of their own\n")
-}
-
-/// What came from another process may not move the cursor.
-fn printable(text: &str) -> String {
-    text.chars().filter(|it| !it.is_control()).collect()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::event::{Event, Incident};
+use crate::ports::locals::Locals;
 use crate::ports::observed::Observed;
 use crate::ports::observer::Observers;
 use crate::ports::trace::Traces;
@@ -72,6 +73,7 @@ pub(crate) struct Core {
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) observers: Arc<Observers>,
     pub(crate) traces: Traces,
+    pub(crate) locals: Locals,
     journal: Arc<Journal>,
     pub(crate) switchboard: Arc<Switchboard>,
     stopping: AtomicBool,
@@ -89,6 +91,7 @@ impl Core {
         settings: Settings,
         observers: Arc<Observers>,
         traces: Traces,
+        locals: Locals,
     ) -> Self {
         let journal = Arc::<Journal>::default();
         let coordinator: Arc<dyn Coordinator> =
@@ -111,6 +114,7 @@ impl Core {
             )),
             observers,
             traces,
+            locals,
             journal,
             stopping: AtomicBool::new(false),
             handing_over: AtomicBool::new(false),

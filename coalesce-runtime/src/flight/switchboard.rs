@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use crate::ports::coordinator::{Coordinator, Listener};
 use crate::words::clock::now;
+use crate::words::limiter::Limiter;
 use crate::words::switch::{Position, Scope, field_of};
 
 /// How long a change may stay unseen when nobody tells of it.
@@ -19,6 +20,8 @@ pub(crate) struct Switchboard {
     /// Whether there is any position at all: what every call looks at first.
     any: AtomicBool,
     positions: RwLock<HashMap<String, Position>>,
+    /// What cannot be read is met again every second.
+    unreadable: Mutex<Limiter>,
 }
 
 impl Switchboard {
@@ -27,6 +30,7 @@ impl Switchboard {
             coordinator,
             any: AtomicBool::new(false),
             positions: RwLock::default(),
+            unreadable: Mutex::default(),
         })
     }
 
@@ -71,20 +75,28 @@ impl Switchboard {
         let Ok(fields) = self.coordinator.switches().await else {
             return;
         };
-        let read = |(field, text): (String, String)| match Position::decode(&text) {
-            Some(position) => Some((field, position)),
-            None => {
-                // Not shown: what stands there is not ours to repeat.
-                tracing::warn!("a position of the kill switch cannot be read");
-                None
-            }
-        };
+        let all = fields.len();
+        let read = |(field, text): (String, String)| Some((field, Position::decode(&text)?));
         let positions: HashMap<_, _> = fields.into_iter().filter_map(read).collect();
+        if positions.len() < all {
+            self.say_unreadable();
+        }
         self.any.store(!positions.is_empty(), Ordering::Relaxed);
         *self
             .positions
             .write()
             .unwrap_or_else(PoisonError::into_inner) = positions;
+    }
+
+    /// What stands there is not shown: it is not ours to repeat.
+    fn say_unreadable(&self) {
+        let mut limiter = self
+            .unreadable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(left_out) = limiter.admit(now()) {
+            tracing::warn!(left_out, "a position of the kill switch cannot be read");
+        }
     }
 
     /// Keeps the copy up to date, by news and every second, for as long as the board is there.

@@ -12,7 +12,7 @@ mod texts;
 pub use crate::backend::redis::fuzzing::{reply, url};
 pub use keys::key;
 pub use stored::{codec, envelope, message};
-pub use texts::{option, switch};
+pub use texts::{known, option, switch};
 
 #[cfg(test)]
 mod seeds;

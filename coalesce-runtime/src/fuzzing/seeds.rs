@@ -18,10 +18,11 @@ use crate::words::token::Token;
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target whose function stands in this crate; the attribute's stands with the attribute.
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 9] = [
     ("codec", super::codec),
     ("envelope", super::envelope),
     ("key", super::key),
+    ("known", super::known),
     ("message", super::message),
     ("option", super::option),
     ("reply", super::reply),
@@ -128,6 +129,7 @@ fn made() -> BTreeMap<&'static str, Vec<Vec<u8>>> {
         ("option", texts(OPTIONS)),
         ("url", texts(URLS)),
         ("switch", switches()),
+        ("known", texts(KNOWN)),
     ])
 }
 
@@ -242,6 +244,17 @@ const URLS: &[&str] = &[
     "redis://user@host",
     "redis://host:0/300#x",
     "http://host",
+];
+
+/// What processes announce, what looks like it, and what others write there.
+const KNOWN: &[&str] = &[
+    "shop::orders::get_order",
+    "shop::orders::~::get",
+    "shop::~::orders::~::get",
+    "::~::",
+    "a%3Ab::~::%zz",
+    "~#::~::~v1",
+    "shop::ordersshop::orders",
 ];
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {

@@ -1,9 +1,10 @@
-//! Texts of options, and of the kill switch.
+//! Texts of options, of the kill switch, and of namespaces that others have announced.
 
 use std::time::Duration;
 
 use crate::config::{interpolation, quantity};
 use crate::words::clock::ServerTime;
+use crate::words::known::{is_about, said_of_function, said_of_namespace};
 use crate::words::policy::Clocks;
 use crate::words::switch::{Position, Scope};
 
@@ -67,4 +68,37 @@ pub fn switch(data: &[u8]) {
     };
     assert_eq!(Position::decode(&position.encode()), Some(position));
     assert_ne!(Scope::namespace(&*text).field(), Scope::Everything.field());
+}
+
+/// What a process says is about its own namespace and no other; what anybody says is about something or nothing.
+pub fn known(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (one, other) = text.split_at(text.floor_char_boundary(text.len() / 2));
+    let names = [&*text, one, other];
+    for name in names {
+        let said = said_of_namespace(name);
+        for another in names {
+            assert_eq!(is_about(&said, another), name == another, "{name:?}");
+        }
+        if is_about(&text, name) {
+            let (begin, end) = text.split_once("::~::").unwrap_or((&text, &text));
+            assert!(said.starts_with(begin) && said.ends_with(end), "{name:?}");
+        }
+    }
+    a_function_is_known_by_its_path(one, other);
+}
+
+/// Modules and functions are words between pairs of colons.
+fn a_function_is_known_by_its_path(module: &str, function: &str) {
+    let (module, function) = (module.replace(':', ""), function.replace(':', ""));
+    let said = said_of_function(&module, &function);
+    for path in [
+        format!("{module}::{function}"),
+        format!("{module}::Service<T>::{function}"),
+    ] {
+        // Of a long path a digest is left, which says nothing of its parts.
+        if !said_of_namespace(&path).contains("~#") {
+            assert!(is_about(&said, &path), "{said:?} {path:?}");
+        }
+    }
 }

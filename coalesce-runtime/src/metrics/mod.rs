@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use namespace::Instruments;
-use table::{BREAKER, CONNECTED, FLIGHTS, Kind, METRICS, SUBSCRIBED, SUBSCRIPTIONS};
+use table::{BREAKER, CONNECTED, FLIGHTS, Kind, METRICS, SUBSCRIBED, SUBSCRIPTIONS, WAITERS};
 
 use crate::ports::event::Event;
 use crate::ports::health::{BreakerState, CoordinatorHealth};
@@ -79,7 +79,12 @@ impl Observer for Recorded {
 }
 
 /// Shows what no event tells of.
-pub(crate) fn show_gauges(flights: u32, subscriptions: u32, health: &CoordinatorHealth) {
+pub(crate) fn show_gauges(
+    flights: u32,
+    waiters: u32,
+    subscriptions: u32,
+    health: &CoordinatorHealth,
+) {
     let breaker = match health.breaker {
         BreakerState::Closed => 0,
         BreakerState::HalfOpen => 1,
@@ -89,6 +94,7 @@ pub(crate) fn show_gauges(flights: u32, subscriptions: u32, health: &Coordinator
     ::metrics::gauge!(SUBSCRIBED).set(u32::from(health.subscribed));
     ::metrics::gauge!(BREAKER).set(breaker);
     ::metrics::gauge!(FLIGHTS).set(flights);
+    ::metrics::gauge!(WAITERS).set(waiters);
     ::metrics::gauge!(SUBSCRIPTIONS).set(subscriptions);
 }
 

@@ -81,6 +81,8 @@ metrics! {
         "How big outcomes were";
     FLIGHTS = "coalesce_flights", Gauge, Count, None,
         "Units of work in progress in this process, looked at once a second; without a namespace";
+    WAITERS = "coalesce_waiters", Gauge, Count, None,
+        "Callers that wait for work in progress in this process, those whose body runs included, looked at once a second; without a namespace";
     SUBSCRIPTIONS = "coalesce_subscriptions", Gauge, Count, None,
         "Channels subscribed to, lingering ones included, looked at once a second; without a namespace";
     CONNECTED = "coalesce_connected", Gauge, Count, None,

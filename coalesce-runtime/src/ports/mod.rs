@@ -4,6 +4,7 @@ pub(crate) mod coordinator;
 pub(crate) mod event;
 pub(crate) mod headers;
 pub(crate) mod health;
+pub(crate) mod locals;
 pub(crate) mod observed;
 pub(crate) mod observer;
 pub(crate) mod ticket;

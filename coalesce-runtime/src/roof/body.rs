@@ -135,10 +135,11 @@ impl Scene {
         S: Shape<R>,
     {
         let context = Context::of_flight(&self.key, span);
+        let locals = self.core.locals.taken();
         Box::new(move |seat| {
-            Box::pin(context.run(async move {
+            Box::pin(context.run(locals.around(async move {
                 self.run(seat, shape, body).await;
-            }))
+            })))
         })
     }
 
@@ -155,7 +156,9 @@ impl Scene {
     {
         let context = Context::of_flight(&self.key, waiter.span());
         // A task of its own: the flight goes on when this caller goes away.
-        let flight = tokio::spawn(context.run(async move { self.run(seat, shape, body).await }));
+        let locals = self.core.locals.taken();
+        let flight = locals.around(async move { self.run(seat, shape, body).await });
+        let flight = tokio::spawn(context.run(flight));
         let ended = flight.await;
         let ticket = waiter.settled().await;
         match ended {

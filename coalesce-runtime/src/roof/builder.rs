@@ -16,8 +16,9 @@ use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
 use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
+use crate::ports::locals::Locals;
 use crate::ports::observer::{Observer, Observers};
-use crate::ports::trace::{TraceContext, Traces};
+use crate::ports::trace::Traces;
 use crate::words::clock::now;
 use crate::words::error::{BuildError, Problem};
 use crate::words::policy::Policy;
@@ -39,16 +40,17 @@ pub struct CoalescerBuilder {
     deadline: Option<Duration>,
     settings: Settings,
     values: HashMap<String, String>,
-    observers: Guests,
-    traces: Traces,
-    advise_every: Option<Duration>,
+    pub(super) observers: Guests,
+    pub(super) traces: Traces,
+    pub(super) locals: Locals,
+    pub(super) advise_every: Option<Duration>,
     #[cfg(feature = "metrics")]
-    shows_gauges: bool,
+    pub(super) shows_gauges: bool,
 }
 
 /// Observers that the application brings.
 #[derive(Default)]
-struct Guests(Vec<Arc<dyn Observer>>);
+pub(super) struct Guests(pub(super) Vec<Arc<dyn Observer>>);
 
 impl fmt::Debug for Guests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,56 +158,6 @@ impl CoalescerBuilder {
         self
     }
 
-    /// Another observer that is told what happens, beside the books behind
-    /// [`snapshot`](Coalescer::snapshot).
-    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.observers.0.push(observer);
-        self
-    }
-
-    /// Links calls to the trace of the body that answered them, in whichever process that ran. Default: none;
-    /// the spans of this process are there in any case.
-    pub fn trace_context(self, context: Arc<dyn TraceContext>) -> Self {
-        Self {
-            traces: Traces::of(context),
-            ..self
-        }
-    }
-
-    /// Logs every `pause` what the advisor says of each namespace with a hundred calls or more, at the level
-    /// of information. From a second to a day. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
-    pub const fn advise_every(mut self, pause: Duration) -> Self {
-        self.advise_every = Some(pause);
-        self
-    }
-
-    /// Tells the `metrics` facade what happens, under the names that
-    /// [docs/metrics.md](https://github.com/coalesce-rs/coalesce/blob/main/docs/metrics.md) lists.
-    ///
-    /// Install the recorder of your exporter first: what is counted before goes nowhere. An event costs a
-    /// look-up and an addition, and no round trip.
-    ///
-    /// ```
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// use coalesce_runtime::Coalescer;
-    ///
-    /// let exporter = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
-    /// let scrape = exporter.handle();
-    /// metrics::set_global_recorder(exporter)?;
-    ///
-    /// let coalescer = Coalescer::builder().in_process().metrics().build().await?;
-    /// coalescer.call("shop::total").key("acme").run(|| async { 42 }).await;
-    /// let led = r#"coalesce_calls_total{namespace="shop::total",outcome="led"} 1"#;
-    /// assert!(scrape.render().contains(led));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # }).unwrap();
-    /// ```
-    #[cfg(feature = "metrics")]
-    pub fn metrics(mut self) -> Self {
-        self.shows_gauges = true;
-        self.observer(Arc::new(crate::metrics::Recorded::new()))
-    }
-
     /// Checks the configuration, every call site of the program included, and connects.
     ///
     /// A Redis that is not there is no error: calls run their bodies, folded within the process,
@@ -228,7 +180,14 @@ impl CoalescerBuilder {
         };
         let books = Arc::<Books>::default();
         let observers = Observers::new(Arc::clone(&books) as Arc<dyn Observer>, self.observers.0);
-        let core = Core::new(coordinator, self.settings, observers.into(), self.traces);
+        let observers = observers.into();
+        let core = Core::new(
+            coordinator,
+            self.settings,
+            observers,
+            self.traces,
+            self.locals,
+        );
         let core = Arc::new(core);
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));

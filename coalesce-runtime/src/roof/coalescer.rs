@@ -92,6 +92,7 @@ impl Coalescer {
         snapshot.gauges = Gauges {
             flights: as_u64(self.in_flight()),
             calls: pages().map(|page| page.calls_in_progress).sum(),
+            waiters: as_u64(self.0.core.fold.members()),
             executions: pages().map(|page| page.executions_in_progress).sum(),
             subscriptions: as_u64(self.subscriptions()),
             connected: health.connected,

@@ -14,6 +14,7 @@ pub(super) async fn show(core: Weak<Core>) {
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         show_gauges(
             count(core.fold.len()),
+            count(core.fold.members()),
             count(core.coordinator.subscriptions()),
             &core.coordinator.health(),
         );

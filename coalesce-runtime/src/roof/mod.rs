@@ -6,6 +6,7 @@ pub(crate) mod body;
 pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod coalescer;
+mod company;
 pub(crate) mod default;
 pub(crate) mod direct;
 pub(crate) mod entry;

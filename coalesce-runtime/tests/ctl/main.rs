@@ -5,4 +5,5 @@
 mod keys;
 mod scene;
 mod switch;
+mod topologies;
 mod trouble;

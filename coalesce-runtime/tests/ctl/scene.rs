@@ -64,18 +64,26 @@ pub(crate) async fn process(server: &RedisServer) -> Coalescer {
     coalescer
 }
 
-/// Retained for a minute.
+/// The price of the item 7.
 pub(crate) async fn price(coalescer: &Coalescer, value: u64, body: Duration) -> u64 {
+    price_of(coalescer, 7, value, tokio::time::sleep(body)).await
+}
+
+/// Retained for a minute. The body waits for `work`.
+pub(crate) async fn price_of<W>(coalescer: &Coalescer, item: u64, value: u64, work: W) -> u64
+where
+    W: Future<Output: Send> + Send + 'static,
+{
     let minute = Duration::from_mins(1);
     let clocks = Clocks::new(minute, None, minute / 2, Some(minute)).unwrap();
     let policy = Arc::new(Policy::new(clocks));
     let call = coalescer
         .call("shop::price")
         .key("acme")
-        .key(7)
+        .key(item)
         .policy(policy);
     let run = move || async move {
-        tokio::time::sleep(body).await;
+        work.await;
         value
     };
     call.run(run).await

@@ -113,3 +113,21 @@ async fn the_status_knows_processes_namespaces_and_the_switch() {
     );
     drop(coalescer);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_wrote_neither_moves_the_cursor_nor_begins_a_line() {
+    let server = RedisServer::start();
+    let reason = "slow\nshop::price: ON\u{1b}[2J";
+    let said = ctl(&server, &["switch", "off", "--all", "--reason", reason]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    for words in [&["switch", "list"][..], &["status"]] {
+        let said = ctl(&server, words).await;
+        assert!(
+            said.text.contains("slowshop::price: ON[2J"),
+            "{words:?} {said:?}"
+        );
+        assert!(!said.text.contains('\u{1b}'), "{words:?} {said:?}");
+    }
+    let listed = ctl(&server, &["switch", "list", "--json"]).await;
+    assert_eq!(listed.json()["everything"]["reason"], reason);
+}

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use coalesce_runtime::{Advice, Clocks, Coalescer, Policy, Verdict};
+use tracing::subscriber::DefaultGuard;
 
 use crate::fleet::{Fleet, Ledger, MS};
 
@@ -79,12 +80,18 @@ impl std::io::Write for Log {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_advice_is_logged_once_a_pause_for_namespaces_with_enough_calls() {
+/// From now on this thread logs into that buffer.
+pub(crate) fn logged() -> (Arc<Mutex<Vec<u8>>>, DefaultGuard) {
     let writer = Log::default();
     let written = Arc::clone(&writer.0);
     let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
-    let _guard = tracing::subscriber::set_default(subscriber.with_ansi(false).finish());
+    let guard = tracing::subscriber::set_default(subscriber.with_ansi(false).finish());
+    (written, guard)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_advice_is_logged_once_a_pause_for_namespaces_with_enough_calls() {
+    let (written, _guard) = logged();
     let builder = Coalescer::builder().in_process();
     let pod = builder.advise_every(60_000 * MS).build().await.unwrap();
     for (namespace, calls) in [("much", 200), ("little", 99)] {

@@ -50,6 +50,8 @@ async fn a_caller_too_many_runs_the_body_and_the_others_share_theirs() {
     let pod = builder().max_waiters(3).build().await.unwrap();
     let ledger = Ledger::default();
     let calls: Vec<_> = (0..5).map(|_| call(&pod, 1, &ledger)).collect();
+    tokio::time::sleep(MS).await;
+    assert_eq!(pod.snapshot().gauges.waiters, 3);
     for call in calls {
         call.await.unwrap();
     }

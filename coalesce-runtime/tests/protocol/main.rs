@@ -9,6 +9,7 @@ mod ending;
 mod giving_up;
 mod invalidation;
 mod limits;
+mod locals;
 mod lossy;
 mod outcomes;
 mod parked;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use coalesce_runtime::coordination::{Coordinator as _, ServerTime};
 use coalesce_runtime::{Coalescer, Position, Scope};
 
+use crate::advice::logged;
 use crate::fleet::{Fleet, Ledger, MS, all};
 
 /// How many runs ten calls in each pod make.
@@ -123,4 +124,24 @@ async fn a_change_that_nobody_told_of_is_seen_within_a_second() {
         .unwrap();
     tokio::time::sleep(Duration::from_millis(1_001)).await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_is_logged_once_in_ten_seconds_and_not_each_time() {
+    let (written, _guard) = logged();
+    let fleet = Fleet::of(1).await;
+    news().await;
+    fleet
+        .coordinator
+        .set_switch("n", Some("perhaps"))
+        .await
+        .unwrap();
+    tokio::time::sleep(19_500 * MS).await;
+    let text = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+    let lines: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("a position of the kill switch cannot be read"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(!lines[1].contains("left_out=0"), "{text}");
 }

@@ -63,6 +63,42 @@ fn one_pod_turns_the_switch_and_all_obey_without_any_traffic() {
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 54));
 }
 
+/// Redis is killed, and nobody reads the switch any more.
+#[test]
+fn a_position_stays_while_redis_is_gone_and_ends_when_it_was_to_end() {
+    let _alone = alone();
+    let server = RedisServer::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let coalescer = runtime.block_on(operator(&server));
+    let call = |namespace: &'static str| {
+        runtime.block_on(coalescer.call(namespace).run(|| async { 1 }));
+        let outcomes = coalescer.snapshot_of(namespace).unwrap().outcomes;
+        (outcomes.bypassed, outcomes.led)
+    };
+    let turn = |namespace: &'static str, position: &Position| {
+        let scope = Scope::namespace(namespace);
+        let turned = runtime.block_on(coalescer.switch(&scope, position));
+        assert!(!turned.unwrap().known, "nobody has called it yet");
+    };
+    turn("for good", &Position::off());
+    let end = coalescer.moment_in(Duration::from_secs(2));
+    turn("for a while", &Position::off().until(end));
+    let begun = Instant::now();
+    let early = call("for a while") == (1, 0) || begun.elapsed() > Duration::from_secs(2);
+    assert!(early, "it is off");
+    drop(server);
+    let faults = || coalescer.snapshot().process.faults.total();
+    let before = faults();
+    coalesce_rig::eventually("it was read in vain, twice", || faults() >= before + 2);
+    assert_eq!(call("for good"), (1, 0), "it is still off");
+    coalesce_rig::eventually("it has ended", || call("for a while").1 > 0);
+    assert_eq!(call("for good"), (2, 0));
+}
+
 /// Flips the switch by `turn`, again and again, and says in microseconds how long the last of the pods took each time.
 fn delays(pods: &mut [Pod], flips: usize, mut turn: impl FnMut(bool)) -> Vec<u64> {
     let mut delays: Vec<u64> = (0..flips)

@@ -28,6 +28,16 @@ impl RedisCoordinator {
         patience: Duration,
     ) -> Result<Plain, String> {
         let slot = fred::util::redis_keyslot(name.unwrap_or_default());
+        self.plain_at(slot, words, patience).await
+    }
+
+    /// One command, sent to the node that serves a slot.
+    pub(crate) async fn plain_at(
+        &self,
+        slot: u16,
+        words: &[&str],
+        patience: Duration,
+    ) -> Result<Plain, String> {
         let [command, args @ ..] = words else {
             return Ok(Plain::Nothing);
         };
@@ -50,6 +60,35 @@ impl RedisCoordinator {
         let limited = client.with_options(&limits(super::FIRST_CONNECTION));
         let heard: Result<Value, _> = limited.custom(command, args).await;
         heard.map(drop).map_err(|error| error.details().to_owned())
+    }
+
+    /// The primaries of a cluster, each with a slot that it serves; none where there is no cluster.
+    pub(crate) async fn primaries(&self, patience: Duration) -> Vec<(String, u16)> {
+        let mut primaries: Vec<(String, u16)> = Vec::new();
+        if !self.is_clustered() {
+            return primaries;
+        }
+        let slots = self.plain(&["CLUSTER", "SLOTS"], None, patience).await;
+        for range in slots.unwrap_or(Plain::Nothing).list() {
+            let [first, _, primary, ..] = range.list() else {
+                continue;
+            };
+            let [host, port, ..] = primary.list() else {
+                continue;
+            };
+            let (Some(host), Some(port)) = (host.text(), port.number()) else {
+                continue;
+            };
+            let slot = first.number().and_then(|slot| u16::try_from(slot).ok());
+            let name = format!("{host}:{port}");
+            match slot {
+                Some(slot) if primaries.iter().all(|(known, _)| *known != name) => {
+                    primaries.push((name, slot));
+                }
+                _ => {}
+            }
+        }
+        primaries
     }
 
     /// Whether it talks to a cluster.
