@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
 use super::journal::{Journal, Line};
+use super::locals::Locals;
 use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
@@ -71,6 +72,7 @@ pub(crate) struct Core {
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) observers: Arc<Observers>,
     pub(crate) traces: Traces,
+    pub(crate) locals: Locals,
     journal: Arc<Journal>,
     pub(crate) switchboard: Arc<Switchboard>,
     stopping: AtomicBool,
@@ -88,6 +90,7 @@ impl Core {
         settings: Settings,
         observers: Arc<Observers>,
         traces: Traces,
+        locals: Locals,
     ) -> Self {
         let journal = Arc::<Journal>::default();
         let coordinator: Arc<dyn Coordinator> =
@@ -110,6 +113,7 @@ impl Core {
             )),
             observers,
             traces,
+            locals,
             journal,
             stopping: AtomicBool::new(false),
             handing_over: AtomicBool::new(false),

@@ -130,6 +130,7 @@ impl Scene {
         S: Shape<R>,
     {
         let context = Context::of_flight(&self.key, span);
+        let body = self.core.locals.around(body);
         Box::new(move |seat| {
             Box::pin(context.run(async move {
                 self.run(seat, shape, body).await;
@@ -149,6 +150,7 @@ impl Scene {
         S: Shape<R>,
     {
         let context = Context::of_flight(&self.key, waiter.span());
+        let body = self.core.locals.around(body);
         // A task of its own: the flight goes on when this caller goes away.
         let flight = tokio::spawn(context.run(async move { self.run(seat, shape, body).await }));
         let ended = flight.await;

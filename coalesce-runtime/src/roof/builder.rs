@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::LocalKey;
+
 use super::backend::Backend;
 use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::self_bypass::SelfBypass;
@@ -13,6 +15,7 @@ use crate::books::Books;
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
+use crate::flight::locals::Locals;
 use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::observer::{Observer, Observers};
@@ -40,6 +43,7 @@ pub struct CoalescerBuilder {
     values: HashMap<String, String>,
     observers: Guests,
     traces: Traces,
+    locals: Locals,
     advise_every: Option<Duration>,
     #[cfg(feature = "metrics")]
     shows_gauges: bool,
@@ -63,6 +67,28 @@ impl CoalescerBuilder {
             backend: Backend::Redis(url.into()),
             ..self
         }
+    }
+
+    /// A task-local of the application that travels: a body in a task of its own, and a refresh, find the value
+    /// that it had where their call was made. Those who wait for a flight have no part in it: what decides about
+    /// the result belongs in the key.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// tokio::task_local! {
+    ///     static REQUEST: u64;
+    /// }
+    ///
+    /// let builder = coalesce_runtime::Coalescer::builder().in_process();
+    /// let coalescer = builder.task_local(&REQUEST).build().await?;
+    /// let call = coalescer.call("shop::total").run(|| async { REQUEST.get() });
+    /// assert_eq!(REQUEST.scope(7, call).await, 7);
+    /// # Ok::<(), coalesce_runtime::BuildError>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn task_local<T: Clone + Send + 'static>(mut self, key: &'static LocalKey<T>) -> Self {
+        self.locals.register(key);
+        self
     }
 
     /// Coordinates within this process only.
@@ -226,7 +252,13 @@ impl CoalescerBuilder {
         };
         let books = Arc::<Books>::default();
         let observers = Observers::new(Arc::clone(&books) as Arc<dyn Observer>, self.observers.0);
-        let core = Core::new(coordinator, self.settings, observers.into(), self.traces);
+        let core = Core::new(
+            coordinator,
+            self.settings,
+            observers.into(),
+            self.traces,
+            self.locals,
+        );
         let core = Arc::new(core);
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));

@@ -124,7 +124,7 @@ impl Call {
         Box::pin(async move {
             let coalescer = self.coalescer().await;
             let (scene, ticket) = match self.prepared(coalescer, shape) {
-                Ok(coalesced) => coalesced,
+                Ok(here) => here,
                 Err(need) => return need,
             };
             let Scene { core, policy, key } = &scene;

@@ -16,6 +16,7 @@ mod retention;
 mod self_bypass;
 mod sharing;
 mod silence;
+mod surroundings;
 mod switch;
 mod trouble;
 mod unheard;

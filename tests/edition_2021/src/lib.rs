@@ -123,7 +123,11 @@ async fn annotated_functions_work_in_the_edition_before() {
     let found = borrowed(&Arc::new(1), "a", Some(&[1]), &sku, &"log").await;
     assert_eq!((plain(7).await, found), (7, Some(sku)));
     assert_eq!(plain_entry(7).peek().await, Ok(Some(7)));
-    let text = generic(5_u8, ["a"], Box::<dyn std::error::Error + Send + Sync>::from("no"));
+    let text = generic(
+        5_u8,
+        ["a"],
+        Box::<dyn std::error::Error + Send + Sync>::from("no"),
+    );
     assert_eq!(text.await.ok(), Some(5));
     let mut seen = Vec::new();
     in_place(3, &mut seen).await;
