@@ -68,7 +68,8 @@ impl Opening {
     /// Starts the refresh.
     pub(crate) fn start(mut self, core: &Arc<Core>, policy: &Arc<Policy>, runner: Runner) {
         if self.member.hand_over() {
-            let driver = Driver::new(core, policy, self.member.entry(), Cause::Refresh);
+            let trace = self.span.in_scope(|| core.traces.current());
+            let driver = Driver::new(core, policy, self.member.entry(), Cause::Refresh, trace);
             let refresh = refresh(driver, self.outdated, runner, self.permit);
             tokio::spawn(refresh.instrument(self.span));
         }
@@ -95,6 +96,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         lease,
         seen: Some(outdated),
         following: None,
+        trace: driver.trace,
     };
     let asking = driver.core.elections.one_more();
     if driver.core.hands_over() {

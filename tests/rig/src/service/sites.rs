@@ -11,7 +11,8 @@ use coalesce::coalesce;
 use serde::{Deserialize, Serialize};
 
 use super::deployments;
-use crate::ledger::{Ledger, now_micros};
+use super::ends::ends_now;
+use crate::ledger::Ledger;
 use crate::orders::{Fails, Site};
 
 pub static LEDGER: OnceLock<PathBuf> = OnceLock::new();
@@ -199,13 +200,15 @@ pub async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failur
     };
     Ledger::write(ledger, &run, &key, false);
     if let Some(text) = failure {
+        ends_now();
         return Err(Failure(text.to_owned()));
     }
+    let filler = "x".repeat(filler + task.filler);
     Ok(Made {
         key,
         run,
-        filler: "x".repeat(filler + task.filler),
-        ended: now_micros(),
+        filler,
+        ended: ends_now(),
         caller: task.caller,
     })
 }
