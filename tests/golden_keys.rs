@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../examples/keys/values.rs"]
+#[macro_use]
+mod values;
 #[path = "../examples/keys/foreign.rs"]
 mod foreign;
-#[path = "../examples/keys/values.rs"]
-mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

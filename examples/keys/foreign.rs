@@ -24,7 +24,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
 fn of_uuid() -> Vec<(&'static str, String)> {
     use uuid::Uuid;
 
-    crate::values::keys![Uuid::nil(), Uuid::from_u128(0x1234)]
+    keys![Uuid::nil(), Uuid::from_u128(0x1234)]
 }
 
 #[cfg(feature = "chrono")]
@@ -35,7 +35,7 @@ fn of_chrono() -> Vec<(&'static str, String)> {
     let moment = DateTime::UNIX_EPOCH + TimeDelta::milliseconds(-1);
     let offset = FixedOffset::east_opt(3600);
     let leap_second = day(2016).and_hms_milli_opt(23, 59, 59, 1_500);
-    crate::values::keys![
+    keys![
         day(2026),
         day(-44),
         day(12_026),
@@ -52,7 +52,7 @@ fn of_time() -> Vec<(&'static str, String)> {
     use time::{Date, Duration, Month, OffsetDateTime, Time};
 
     let day = Date::from_calendar_date(2026, Month::November, 30).unwrap_or(Date::MIN);
-    crate::values::keys![
+    keys![
         day,
         Date::MIN,
         day.midnight(),
@@ -65,7 +65,7 @@ fn of_time() -> Vec<(&'static str, String)> {
 #[cfg(feature = "url")]
 fn of_url() -> Vec<(&'static str, String)> {
     let url = |text| url::Url::parse(text).ok();
-    crate::values::keys![
+    keys![
         url("HTTPS://Example.org:443/a?b=c#d"),
         url("https://example.org/%C3%BC")
     ]
@@ -75,7 +75,7 @@ fn of_url() -> Vec<(&'static str, String)> {
 fn of_rust_decimal() -> Vec<(&'static str, String)> {
     use rust_decimal::Decimal;
 
-    crate::values::keys![
+    keys![
         Decimal::new(150, 2),
         Decimal::new(-1, 28),
         Decimal::new(0, 3),
@@ -87,7 +87,7 @@ fn of_rust_decimal() -> Vec<(&'static str, String)> {
 fn of_bytes() -> Vec<(&'static str, String)> {
     use bytes::{Bytes, BytesMut};
 
-    crate::values::keys![
+    keys![
         Bytes::from_static(&[0, 255]),
         BytesMut::from("ab"),
         Bytes::new()

@@ -7,8 +7,9 @@
 //! Every process and every build prints the same lines; `tests/goldens/keys.txt` holds them, and
 //! `foreign_keys.txt` beside it those of other crates' types, which the features of their names add.
 
-mod foreign;
+#[macro_use]
 mod values;
+mod foreign;
 
 #[expect(clippy::print_stdout, reason = "an example shows what happened")]
 fn main() {

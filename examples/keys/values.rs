@@ -56,12 +56,6 @@ macro_rules! keys {
         )),*]
     };
 }
-#[expect(
-    clippy::allow_attributes,
-    reason = "without the features of foreign types nobody else uses it"
-)]
-#[allow(unused_imports, reason = "see above")]
-pub(crate) use keys;
 
 fn standard() -> Vec<(&'static str, String)> {
     keys![

@@ -42,6 +42,12 @@ impl Model {
         }
     }
 
+    /// Whether whoever calls the function is warned.
+    pub(crate) fn is_deprecated(&self) -> bool {
+        let mut attrs = self.function.attrs.iter();
+        attrs.any(|attr| attr.path().is_ident("deprecated"))
+    }
+
     /// The statement without which a path that leads nowhere would be reported twice: where macros are
     /// looked for, and where everything else is.
     pub(crate) fn import(&self) -> Option<TokenStream> {

@@ -26,9 +26,10 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
         let coalescer = reference_to(coalescer);
         quote!(.on(#coalescer))
     });
-    let lint = lint(model);
+    let (lint, deprecated) = (lint(model), deprecated(model));
     quote! {
         #lint
+        #deprecated
         let #call = #contract::Call::new(&#site, #path)
             #key
             #coalescer;
@@ -54,6 +55,12 @@ fn path(contract: &Path, model: &Model) -> TokenStream {
 pub(super) fn has_nameless_types(model: &Model) -> bool {
     let inputs = model.function.sig.inputs.to_token_stream();
     tokens::word(&inputs, "impl").is_some()
+}
+
+/// An entry's function names the annotated one, and nobody wrote that.
+fn deprecated(model: &Model) -> Option<TokenStream> {
+    let names_it = model.entry.is_some() && model.is_deprecated();
+    names_it.then(|| quote!(#[allow(deprecated)]))
 }
 
 /// Nobody wrote that `_id` is used: it is part of the key because it is an argument.

@@ -28,9 +28,12 @@ use crate::tokens;
 pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
     let function = &model.function;
     let (vis, inner_attrs) = (&function.vis, &function.inner_attrs);
-    let attrs = forwarder_attrs(model).into_iter().filter(|attr| {
-        // What decides whether the function exists, or silences a lint in its body, goes with it.
-        attr.path().is_ident("cfg") || attr.path().is_ident("allow")
+    let attrs = with_expected_allowed(model).into_iter().filter(|attr| {
+        // What decides whether the function exists, or silences a lint in its body, goes with it. Who should not
+        // call the function should not ask for its entry either, which names it.
+        ["cfg", "allow", "deprecated"]
+            .iter()
+            .any(|name| attr.path().is_ident(name))
     });
     let docs = docs(model, name);
     let sig = sig(model, name);
@@ -79,6 +82,15 @@ pub(crate) fn forward(model: &Model, name: &EntryName) -> TokenStream {
 /// A lint that is expected may be met in the signature here or in the body there. As nobody can
 /// tell which, it is allowed in both.
 pub(crate) fn forwarder_attrs(model: &Model) -> Vec<Attribute> {
+    let mut attrs = with_expected_allowed(model);
+    if model.is_deprecated() {
+        // So is the entry's function, which is all that is called here.
+        attrs.push(parse_quote!(#[allow(deprecated)]));
+    }
+    attrs
+}
+
+fn with_expected_allowed(model: &Model) -> Vec<Attribute> {
     let mut attrs = model.function.attrs.clone();
     for attr in &mut attrs {
         if let Meta::List(list) = &mut attr.meta

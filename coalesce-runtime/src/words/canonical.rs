@@ -138,9 +138,7 @@ impl Serializer for Texts {
     }
 
     fn serialize_none(self) -> Text {
-        Ok(written(|out| {
-            out.absent();
-        }))
+        Ok(written(|out| None::<bool>.write(out)))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Text {

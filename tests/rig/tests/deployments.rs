@@ -1,5 +1,7 @@
 //! Rolling deployments over real processes: pods whose types differ share a Redis, and neither breaks the other.
 
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
 use coalesce_rig::{Burst, Fails, Fleet, Pod, Site, eventually};
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
