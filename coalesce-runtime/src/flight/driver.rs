@@ -12,6 +12,7 @@ use crate::engine::follow::{Arrived, Follower, Step};
 use crate::engine::lease::lease_at;
 use crate::format::envelope::{Seen, Status};
 use crate::format::message::Message;
+use crate::format::traceparent::Traceparent;
 use crate::ports::coordinator::{Listener, Notice};
 use crate::ports::event::{Cause, Incident};
 use crate::words::clock::{Instant, ServerClock, now};
@@ -27,6 +28,8 @@ pub(crate) struct Driver {
     pub(super) entry: Arc<Entry>,
     /// Why the body would run.
     pub(super) cause: Cause,
+    /// The trace that it asks in.
+    pub(super) trace: Option<Traceparent>,
     settled: bool,
     _working: Counted,
 }
@@ -37,12 +40,14 @@ impl Driver {
         policy: &Arc<Policy>,
         entry: &Arc<Entry>,
         cause: Cause,
+        trace: Option<Traceparent>,
     ) -> Self {
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
             entry: Arc::clone(entry),
             cause,
+            trace,
             settled: false,
             _working: core.drivers.one_more(),
         }
@@ -51,6 +56,7 @@ impl Driver {
     /// Asks for the key, then leads or follows. `seen` is the state that is not wanted; `None`:
     /// whatever is there.
     pub(crate) async fn share(mut self, seen: Option<Seen>) {
+        let has_looked = seen.is_some();
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
@@ -74,7 +80,9 @@ impl Driver {
                         Ok(answer) => {
                             chase.granted = None;
                             chase.silent_since = None;
-                            chase.follower.answered(answer, fastrand::f64())
+                            let next = chase.follower.answered(answer, fastrand::f64());
+                            self.entry.is_led_in(chase.follower.led_in());
+                            next
                         }
                         Err(fault) => {
                             let asked_at = chase.asked_at;
@@ -121,6 +129,9 @@ impl Driver {
                     return self.lead(election, asking, None).await;
                 }
                 Step::Settle(arrived) => {
+                    if has_looked && !chase.follower.has_followed() {
+                        self.core.tell(self.entry.key(), Incident::DoubleCheckHit);
+                    }
                     if chase.overslept(&arrived, self.core.coordinator.clock()) {
                         self.core.tell(self.entry.key(), Incident::LostWakeUp);
                     }
@@ -172,7 +183,8 @@ impl Driver {
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
         let patience = 2 * self.core.coordinator.deadline();
-        let follower = Follower::new(key, token, lease, settings.poll, patience, seen);
+        let follower =
+            Follower::new(key, token, lease, settings.poll, patience, seen).traced(self.trace);
         Chase {
             follower,
             token,

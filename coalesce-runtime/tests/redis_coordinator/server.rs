@@ -172,6 +172,7 @@ pub(crate) fn begin(token: Token) -> BeginAsk {
         lease: 3 * SECOND,
         seen: Some(Seen::NOTHING),
         following: None,
+        trace: None,
     }
 }
 
