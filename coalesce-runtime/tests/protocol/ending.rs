@@ -21,6 +21,7 @@ async fn is_free(inner: &MemoryCoordinator) -> bool {
         lease: MS,
         seen: None,
         following: None,
+        trace: None,
     };
     let answer = inner.begin(&Key::new("n", &[&1]), &ask).await.unwrap();
     matches!(answer, BeginAnswer::Lead { .. })

@@ -120,6 +120,7 @@ async fn an_outcome_that_lives_for_less_than_a_lease_is_not_undone_either() {
         lease: MS,
         seen: None,
         following: None,
+        trace: None,
     };
     let answer = inner.begin(&key, &stranger).await.unwrap();
     let BeginAnswer::Follow { leader, .. } = answer else {
