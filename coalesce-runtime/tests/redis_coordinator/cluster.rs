@@ -6,7 +6,9 @@ use coalesce_runtime::coordination::{
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
-use crate::server::{LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, token};
+use crate::server::{
+    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, token,
+};
 
 const SLOTS: u32 = 16_384;
 
@@ -44,9 +46,9 @@ async fn coordinator(nodes: &[Server]) -> RedisCoordinator {
         "redis-cluster://127.0.0.1:{}?node=127.0.0.1:{}",
         seed.port, other.port
     );
-    let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
-        .await
-        .unwrap();
+    // A busy machine may take five times as long as any other.
+    let settings = RedisSettings::new(url).deadline(5 * 250 * MS);
+    let coordinator = RedisCoordinator::connect(settings).await.unwrap();
     assert!(coordinator.health().connected, "{:?}", coordinator.health());
     coordinator
 }
