@@ -60,6 +60,7 @@ fn every_metric_that_counts_trouble_has_a_runbook() {
     let (alarms, metrics) = (alarms(), page("docs/metrics.md"));
     let fine = [
         "calls_in_progress",
+        "double_check_hits",
         "executions_ended",
         "executions_in_progress",
         "flights",
