@@ -16,9 +16,14 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use self::report::{Report, print};
 use crate::backend::redis::{RedisCoordinator, RedisSettings};
+use crate::words::clock::now;
+use crate::words::fault::Fault;
 
 /// How long the tool waits for one answer of Redis; a person has more patience than a call.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long it tries to reach a Redis that neither answers nor turns it away.
+const REACHING: Duration = Duration::from_secs(8);
 
 /// Looks at coalescing in a fleet, and turns it off in an incident.
 ///
@@ -123,12 +128,19 @@ async fn connect(url: Option<String>, prefix: &str) -> Result<RedisCoordinator, 
     let settings = RedisSettings::new(url).prefix(prefix).deadline(PATIENCE);
     let redis = RedisCoordinator::connect(settings).await;
     let redis = redis.map_err(|problem| Trouble::Usage(problem.to_string()))?;
-    if redis.plain(&["PING"], None, PATIENCE).await.is_ok() || redis.health().connected {
-        return Ok(redis);
+    let begun = now();
+    loop {
+        if redis.plain(&["PING"], None, PATIENCE).await.is_ok() || redis.health().connected {
+            return Ok(redis);
+        }
+        let fault = redis.health().last_fault.map(|last| last.fault);
+        // Who turns us away means it; who is slow may only be busy.
+        if fault != Some(Fault::Timeout) || now() - begun > REACHING {
+            let why = fault.map_or_else(|| "no answer".to_owned(), |fault| fault.to_string());
+            return Err(Trouble::Unreachable(format!("no Redis there: {why}")));
+        }
+        tokio::time::sleep(PATIENCE / 20).await;
     }
-    let fault = redis.health().last_fault;
-    let why = fault.map_or_else(|| "no answer".to_owned(), |last| last.fault.to_string());
-    Err(Trouble::Unreachable(format!("no Redis there: {why}")))
 }
 
 #[cfg(test)]

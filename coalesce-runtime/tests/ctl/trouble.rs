@@ -118,6 +118,18 @@ async fn it_ends_with_2_when_it_is_asked_wrongly_and_with_3_when_nobody_answers(
     }
 }
 
+/// Three seconds are more than it waits for one answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_is_busy_for_a_moment_is_waited_for() {
+    let server = RedisServer::start();
+    server.freeze();
+    let asked = tokio::spawn(ctl_at(server.url(), &["status", "--json"]));
+    tokio::time::sleep(3_000 * MS).await;
+    server.go_on();
+    let said = asked.await.unwrap();
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn completions_name_the_commands_without_any_redis() {
     for shell in ["bash", "zsh", "fish"] {
