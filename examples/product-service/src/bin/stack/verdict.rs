@@ -1,0 +1,153 @@
+//! What a case has to show, what was measured, and the table of both.
+
+use std::time::Duration;
+
+use comfy_table::{Table, presets};
+use serde::Serialize;
+
+/// Times are those of a machine with two cores to itself. On one that is shared they count as a failure
+/// when they are this many times as long.
+const SLACK: u32 = 5;
+
+/// One case of the acceptance, and its figures.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub name: &'static str,
+    pub case: &'static str,
+    pub verdict: Verdict,
+    pub figures: Vec<Figure>,
+}
+
+/// One number, or one fact.
+#[derive(Debug, Serialize)]
+pub struct Figure {
+    pub figure: String,
+    pub target: String,
+    pub fails: String,
+    pub measured: String,
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Ok,
+    /// Above the target, and within what a shared machine may add.
+    Slow,
+    Failed,
+}
+
+impl Row {
+    pub const fn new(name: &'static str, case: &'static str) -> Self {
+        Self {
+            name,
+            case,
+            verdict: Verdict::Ok,
+            figures: Vec::new(),
+        }
+    }
+
+    /// A number that has to be exactly this.
+    pub fn count<N: TryInto<u64>>(&mut self, figure: &str, target: u64, measured: N) {
+        let measured = measured.try_into().unwrap_or(u64::MAX);
+        self.note(figure, target.to_string(), format!("≠ {target}"), measured.to_string(), measured == target);
+    }
+
+    /// A number that may be this and no more.
+    pub fn at_most(&mut self, figure: &str, target: u64, measured: u64) {
+        let target_text = format!("≤ {target}");
+        self.note(figure, target_text, format!("> {target}"), measured.to_string(), measured <= target);
+    }
+
+    /// A number that may be this and no less.
+    pub fn at_least(&mut self, figure: &str, target: u64, measured: u64) {
+        let target_text = format!("≥ {target}");
+        self.note(figure, target_text, format!("< {target}"), measured.to_string(), measured >= target);
+    }
+
+    /// A number that has to be the sum of two others.
+    pub fn equation(&mut self, figure: &str, whole: u64, one: u64, other: u64) {
+        self.holds(figure, whole == one + other, format!("{whole} = {one} + {other}"));
+    }
+
+    /// Something that is so, or is not.
+    pub fn holds(&mut self, figure: &str, holds: bool, measured: impl Into<String>) {
+        self.note(figure, "yes".to_owned(), "no".to_owned(), measured.into(), holds);
+    }
+
+    /// A time that may be this long.
+    pub fn within(&mut self, figure: &str, target: Duration, measured: Duration) {
+        let verdict = match measured {
+            time if time <= target => Verdict::Ok,
+            time if time <= target * SLACK => Verdict::Slow,
+            _ => Verdict::Failed,
+        };
+        self.figures.push(Figure {
+            figure: figure.to_owned(),
+            target: format!("≤ {}", milliseconds(target)),
+            fails: format!("> {}", milliseconds(target * SLACK)),
+            measured: milliseconds(measured),
+            verdict,
+        });
+        self.verdict = self.verdict.max(verdict);
+    }
+
+    /// What kept the case from being played to its end.
+    pub fn broken(&mut self, error: &anyhow::Error) {
+        self.holds("played to its end", false, format!("{error:#}"));
+    }
+
+    fn note(&mut self, figure: &str, target: String, fails: String, measured: String, holds: bool) {
+        let verdict = if holds { Verdict::Ok } else { Verdict::Failed };
+        self.figures.push(Figure {
+            figure: figure.to_owned(),
+            target,
+            fails,
+            measured,
+            verdict,
+        });
+        self.verdict = self.verdict.max(verdict);
+    }
+}
+
+/// All rows, one line for each figure.
+pub fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(["case", "figure", "target", "fails", "measured", "verdict"]);
+    for row in rows {
+        for (number, figure) in row.figures.iter().enumerate() {
+            let case = if number == 0 { row.case } else { "" };
+            let verdict = format!("{:?}", figure.verdict).to_lowercase();
+            let Figure { figure, target, fails, measured, .. } = figure;
+            table.add_row([case, figure, target, fails, measured, &verdict]);
+        }
+    }
+    table
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{} ms", time.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_figure_is_the_verdict_and_a_time_is_slow_before_it_fails() {
+        let second = Duration::from_secs(1);
+        let verdict_of = |measured| {
+            let mut row = Row::new("a", "b");
+            row.within("time", second, measured);
+            row.count("reads", 1, 1_usize);
+            row.verdict
+        };
+        let of = [second, 2 * second, 5 * second, 6 * second].map(verdict_of);
+        assert_eq!(of, [Verdict::Ok, Verdict::Slow, Verdict::Slow, Verdict::Failed]);
+        let mut row = Row::new("a", "b");
+        row.count("reads", 1, 2_usize);
+        row.at_most("commands", 900, 900);
+        assert_eq!(row.verdict, Verdict::Failed);
+    }
+}
