@@ -1,0 +1,134 @@
+//! The catalog: the one annotated read, and the write that makes every replica read again.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coalesce::{Coalescer, coalesce};
+use serde::{Deserialize, Serialize};
+
+use crate::product::{Changes, Product};
+
+/// Where products come from. PostgreSQL in the service, a counter in unit tests.
+#[async_trait]
+pub trait Repository: Send + Sync + 'static {
+    /// The product with this number, if there is one.
+    async fn find(&self, id: i64) -> Result<Option<Product>, DatabaseDown>;
+
+    /// Writes everything but the number, and answers the product as it is now; `None`: no such product.
+    async fn update(&self, id: i64, changes: Changes) -> Result<Option<Product>, DatabaseDown>;
+}
+
+/// The database gave no answer. Its reason stands in the log of the replica that asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the database gave no answer")]
+pub struct DatabaseDown;
+
+/// Why a product could not be read. It crosses between replicas: who waited gets the leader's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum ReadError {
+    /// The database gave no answer.
+    #[error("the database gave no answer")]
+    Database,
+    /// Redis could not be asked, and `on_redis_error` says to fail.
+    #[error("the cache gave no answer")]
+    Cache,
+    /// Somebody else's read did not end in time.
+    #[error("the read took too long")]
+    TookTooLong,
+    /// Read after read ended in a panic.
+    #[error("the read failed")]
+    Failed,
+}
+
+impl From<DatabaseDown> for ReadError {
+    fn from(_: DatabaseDown) -> Self {
+        Self::Database
+    }
+}
+
+impl From<coalesce::Error> for ReadError {
+    fn from(error: coalesce::Error) -> Self {
+        match error {
+            coalesce::Error::Unavailable { .. } => Self::Cache,
+            coalesce::Error::WaitTimeout { .. } => Self::TookTooLong,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Why a product could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// The database gave no answer: whether the product was written is unknown.
+    #[error("the database gave no answer")]
+    Database,
+    /// It was written, and the cache could not be told: the old product is served until it is no longer
+    /// fresh. Writing it again tells the cache again.
+    #[error("written, but the cache gave no answer: write it again")]
+    Cache,
+}
+
+/// Products, read through the cache that the replicas share.
+#[derive(Clone)]
+pub struct Catalog {
+    repository: Arc<dyn Repository>,
+    coalescer: Coalescer,
+}
+
+impl Catalog {
+    /// A catalog of this repository, which shares its reads through this coalescer.
+    pub fn new(repository: Arc<dyn Repository>, coalescer: Coalescer) -> Self {
+        Self {
+            repository,
+            coalescer,
+        }
+    }
+
+    /// The product with this number. Callers in all replicas share one read of the database.
+    ///
+    /// That there is no such product is an answer like any other, so it is shared and kept like one:
+    /// a thousand callers of a missing product are one read. A failure is shared by those who waited for it
+    /// and kept for nobody: the next caller asks the database again.
+    ///
+    /// # Errors
+    ///
+    /// The leader's, or why there was none to be had.
+    #[coalesce(
+        key = id,
+        coalescer = self.coalescer,
+        namespace = "products",
+        version = 1,
+        fresh_ttl = "${FRESH_TTL:10s}",
+        pending_ttl = "${READ_LIMIT:7s}",
+        wait_timeout = "${WAIT_TIMEOUT:8s}",
+        on_redis_error = "${PRODUCTS_ON_REDIS_ERROR:fail}",
+        entry = product_entry,
+    )]
+    pub async fn product(&self, id: i64) -> Result<Option<Product>, ReadError> {
+        Ok(self.repository.find(id).await?)
+    }
+
+    /// Writes a product; the next read in any replica sees it, also while a read is in flight. `None`: no
+    /// such product.
+    ///
+    /// # Errors
+    ///
+    /// When either the database or the cache gave no answer. Both are mended by writing it again.
+    pub async fn write(&self, id: i64, changes: Changes) -> Result<Option<Product>, WriteError> {
+        let written = self.repository.update(id, changes).await;
+        let product = written.map_err(|DatabaseDown| WriteError::Database)?;
+        if product.is_some() {
+            // After the commit: a read that began before it is fenced, one that begins now finds the new row.
+            let told = self.product_entry(id).invalidate().await;
+            told.map_err(|_| WriteError::Cache)?;
+        }
+        Ok(product)
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,83 @@
+//! The counters of this replica, and how they add up.
+
+use std::sync::atomic::Ordering;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+
+use super::{Replica, Shared};
+use crate::limiter::Decisions;
+
+/// What this replica has counted since it started. At rest, also summed over replicas:
+/// `requests = hits + misses`, `misses = led + followed`, `led = reads + double_check_hits`.
+///
+/// Calls, executions and waits are the library's numbers; reads are counted where the database is asked. So
+/// the last equation compares two countings that know nothing of each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Which replica this is.
+    pub instance: String,
+    /// Product reads that found out whether the product was cached.
+    pub requests: u64,
+    /// It was.
+    pub hits: u64,
+    /// It was not.
+    pub misses: u64,
+    /// Misses that won the lock.
+    pub led: u64,
+    /// Misses that were answered by somebody else's read, or gave up waiting for it.
+    pub followed: u64,
+    /// Reads of the database.
+    pub reads: u64,
+    /// Winners that found the product there after all.
+    pub double_check_hits: u64,
+    /// Misses that gave up waiting.
+    pub waits_timed_out: u64,
+    /// Product reads that found no such product.
+    pub not_found: u64,
+    /// Reads of the database for this replica alone, because Redis gave no answer.
+    pub fail_open: u64,
+    /// Product reads without an answer: Redis gave none, or read after read panicked. Not among the requests.
+    pub refused: u64,
+    /// What became of requests at the limiter.
+    pub limiter: Decisions,
+    /// How much longer a read takes on purpose.
+    pub database_delay_ms: u64,
+}
+
+pub(super) async fn status(State(replica): Shared) -> Json<Status> {
+    Json(Status::of(&replica))
+}
+
+impl Status {
+    fn of(replica: &Replica) -> Self {
+        let page = replica
+            .coalescer
+            .snapshot_of("products")
+            .unwrap_or_default();
+        let outcomes = page.outcomes;
+        let requests = outcomes.total() - outcomes.failed;
+        let hits = outcomes.fresh + outcomes.stale;
+        let misses = requests - hits;
+        // Counted by bodies and not by callers: a client that goes away ends its call, and not the read.
+        let led = page.executions.total() + outcomes.bypassed;
+        Self {
+            instance: replica.config.instance.clone(),
+            requests,
+            hits,
+            misses,
+            led,
+            // While calls are in progress, a body may be counted before its call is.
+            followed: misses.saturating_sub(led),
+            reads: replica.faults.reads(),
+            double_check_hits: 0,
+            waits_timed_out: outcomes.timed_out,
+            not_found: replica.not_found.load(Ordering::Relaxed),
+            fail_open: page.executions.fail_open,
+            refused: outcomes.failed,
+            limiter: replica.limiter.decisions(),
+            database_delay_ms: replica.faults.now().database_delay_ms,
+        }
+    }
+}

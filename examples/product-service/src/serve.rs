@@ -1,0 +1,158 @@
+//! The life of a replica: it starts, serves, drains and ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::serve::ListenerExt as _;
+use coalesce::{BuildError, Coalescer};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::catalog::Catalog;
+use crate::config::Config;
+use crate::faults::{Faults, Faulty};
+use crate::http::{Replica, router};
+use crate::limiter::Limiter;
+use crate::postgres::Postgres;
+use crate::telemetry::recorder;
+
+/// Why a replica did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database could not be reached, or its tables not brought up to date.
+    #[error("the database: {0}")]
+    Database(#[source] sqlx::Error),
+    /// The call sites and the configuration do not go together.
+    #[error("coalescing: {0}")]
+    Coalescer(#[from] BuildError),
+    /// The limiter's client does not understand the URL of Redis.
+    #[error("the limiter: {0}")]
+    Limiter(#[from] redis::RedisError),
+    /// The address is taken, or not ours.
+    #[error("listening: {0}")]
+    Listen(#[from] io::Error),
+}
+
+/// A replica that has started and listens.
+#[derive(Debug)]
+pub struct Started {
+    replica: Arc<Replica>,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Started {
+    /// Connects to everything, and listens. A Redis that is not there is no error, and met at each request.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub async fn new(config: Config) -> Result<Self, StartError> {
+        // Before the coalescer: what is counted without a recorder goes nowhere.
+        let metrics = recorder();
+        let database = Postgres::connect(config.database_url.as_str()).await;
+        let database = database.map_err(StartError::Database)?;
+        let faults = Arc::new(Faults::with_delay(config.database_delay));
+        let coalescer = coalescer(&config).await?;
+        let repository = Arc::new(Faulty::new(database.clone(), Arc::clone(&faults)));
+        let limiter = Limiter::new(config.redis_url.as_str(), config.limit)?;
+        let listener = TcpListener::bind(config.listen).await?;
+        let address = listener.local_addr()?;
+        let replica = Replica {
+            catalog: Catalog::new(repository, coalescer.clone()),
+            config,
+            database,
+            faults,
+            limiter,
+            coalescer,
+            draining: AtomicBool::new(false),
+            not_found: AtomicU64::new(0),
+            metrics,
+        };
+        Ok(Self {
+            replica: Arc::new(replica),
+            listener,
+            address,
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What its routes share.
+    pub const fn replica(&self) -> &Arc<Replica> {
+        &self.replica
+    }
+
+    /// Serves until `told`, then drains: first `/readyz` says so and connections are closed behind their answers,
+    /// then nothing new is taken, then the reads in progress end or are handed over.
+    ///
+    /// # Errors
+    ///
+    /// When the listener breaks.
+    pub async fn serve_until(self, told: impl Future<Output = ()>) -> io::Result<()> {
+        let Self {
+            replica, listener, ..
+        } = self;
+        let Config {
+            drain_delay,
+            drain_timeout,
+            ..
+        } = replica.config;
+        let service = router(&replica).into_make_service_with_connect_info::<SocketAddr>();
+        let listener = listener.tap_io(|stream| {
+            // An answer is one small packet that must not wait for another.
+            let _ = stream.set_nodelay(true);
+        });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = axum::serve(listener, service).with_graceful_shutdown(async {
+            // A sender that is gone means the same.
+            let _ = stopped.await;
+        });
+        let mut serving = tokio::spawn(serving.into_future());
+        tokio::select! {
+            broken = &mut serving => return broken?,
+            () = told => {}
+        }
+        tracing::info!("draining");
+        replica.draining.store(true, Ordering::Relaxed);
+        tokio::time::sleep(drain_delay).await;
+        drop(stop);
+        let ended = tokio::time::timeout(drain_timeout, &mut serving).await;
+        // Reads that nobody here waits for any more may still have followers elsewhere.
+        let grace = if ended.is_ok() {
+            LAST_READS
+        } else {
+            Duration::ZERO
+        };
+        replica.coalescer.shutdown(grace).await;
+        serving.abort();
+        replica.database.close().await;
+        tracing::info!(in_time = ended.is_ok(), "ended");
+        Ok(())
+    }
+}
+
+/// How long a read has whose callers here have all gone.
+const LAST_READS: Duration = Duration::from_millis(500);
+
+/// What the replicas share reads through. The options of the annotated read are given as values, so that a
+/// process can hold several replicas, as tests do.
+async fn coalescer(config: &Config) -> Result<Coalescer, BuildError> {
+    let text = |duration| humantime::format_duration(duration).to_string();
+    Coalescer::builder()
+        .redis(config.redis_url.as_str())
+        .lease(config.pending_ttl)
+        .value("FRESH_TTL", text(config.fresh_ttl))
+        .value("READ_LIMIT", text(config.read_limit))
+        .value("WAIT_TIMEOUT", text(config.wait_timeout))
+        .value("PRODUCTS_ON_REDIS_ERROR", config.on_redis_error.word())
+        .metrics()
+        .build()
+        .await
+}
