@@ -4,10 +4,12 @@ use anyhow::{Result, bail};
 
 pub const NGINX: &str = include_str!("../../../deploy/nginx/nginx.conf.template");
 pub const PROMETHEUS: &str = include_str!("../../../deploy/prometheus/prometheus.yml");
-pub const PRODUCT_ALERTS: &str = include_str!("../../../deploy/prometheus/rules/product-service.yml");
+pub const PRODUCT_ALERTS: &str =
+    include_str!("../../../deploy/prometheus/rules/product-service.yml");
 pub const COALESCE_ALERTS: &str = include_str!("../../../../observability/alerts.yml");
 pub const COALESCE_ALERTS_TEST: &str = include_str!("../../../../observability/alerts_test.yml");
-pub const PRODUCT_DASHBOARD: &str = include_str!("../../../deploy/grafana/dashboards/product-service.json");
+pub const PRODUCT_DASHBOARD: &str =
+    include_str!("../../../deploy/grafana/dashboards/product-service.json");
 pub const COALESCE_DASHBOARD: &str = include_str!("../../../../observability/dashboard.json");
 
 /// A template with each `${NAME}` replaced, as the entry point of nginx's image does.

@@ -31,11 +31,18 @@ pub async fn run(stack: &Stack) -> Result<Vec<Row>> {
         }
         let ran = Program::new(case, &k6)
             .arguments(["run", "--quiet", "--env"])
-            .arguments([format!("BASE_URL={}", stack.nginx.url()), format!("{name}.js")])
+            .arguments([
+                format!("BASE_URL={}", stack.nginx.url()),
+                format!("{name}.js"),
+            ])
             .within(&folder)
             .run();
         let mut row = Row::new(name, case);
-        row.holds("its thresholds", ran.is_ok(), ran.map_or_else(|why| why.to_string(), |_| "met".to_owned()));
+        row.holds(
+            "its thresholds",
+            ran.is_ok(),
+            ran.map_or_else(|why| why.to_string(), |_| "met".to_owned()),
+        );
         rows.push(row);
     }
     Ok(rows)

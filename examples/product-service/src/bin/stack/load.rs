@@ -87,7 +87,10 @@ fn due(rate: usize, time: Duration) -> usize {
 
 impl Answers {
     pub fn with(&self, status: u16) -> usize {
-        self.0.iter().filter(|answer| answer.status == status).count()
+        self.0
+            .iter()
+            .filter(|answer| answer.status == status)
+            .count()
     }
 
     /// How many there were of each status, as in `200: 300`.
@@ -96,7 +99,10 @@ impl Answers {
         for answer in &self.0 {
             *counts.entry(answer.status).or_default() += 1;
         }
-        let counts: Vec<_> = counts.iter().map(|(status, n)| format!("{status}: {n}")).collect();
+        let counts: Vec<_> = counts
+            .iter()
+            .map(|(status, n)| format!("{status}: {n}"))
+            .collect();
         counts.join(", ")
     }
 
@@ -107,7 +113,11 @@ impl Answers {
     }
 
     pub fn longest(&self) -> Duration {
-        self.0.iter().map(|answer| answer.took).max().unwrap_or_default()
+        self.0
+            .iter()
+            .map(|answer| answer.took)
+            .max()
+            .unwrap_or_default()
     }
 
     /// What 99 of 100 were not slower than.
@@ -115,6 +125,9 @@ impl Answers {
         let mut times: Vec<_> = self.0.iter().map(|answer| answer.took).collect();
         times.sort_unstable();
         let rank = (times.len() * 99).div_ceil(100);
-        times.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+        times
+            .get(rank.saturating_sub(1))
+            .copied()
+            .unwrap_or_default()
     }
 }

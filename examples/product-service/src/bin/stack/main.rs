@@ -83,7 +83,7 @@ async fn main() -> ExitCode {
     let done = match Stand::parse().what {
         What::Up(told) => up(&told).await,
         What::Check(check) => check.run().await,
-        What::Replica => return product_service::serve::replica().await,
+        What::Replica => return product_service::program::main().await,
     };
     match done {
         Ok(code) => code,
@@ -106,7 +106,10 @@ async fn up(told: &Told) -> Result<ExitCode> {
     }
     println!("redis       {}", stack.redis.url());
     println!("postgres    {}", stack.postgres.url());
-    println!("\nk6 run -e BASE_URL={} examples/product-service/k6/stampede.js", stack.nginx.url());
+    println!(
+        "\nk6 run -e BASE_URL={} examples/product-service/k6/stampede.js",
+        stack.nginx.url()
+    );
     println!("Ctrl-C ends all of it.");
     tokio::select! {
         ended = one_ended(&mut stack) => ended?,
@@ -129,7 +132,11 @@ async fn one_ended(stack: &mut Stack) -> Result<()> {
 
 /// Ctrl-C, SIGTERM, or the terminal that is closed.
 async fn asked_to_end() {
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let kinds = [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ];
     let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
         // Nobody can ask; the children still end with us.
         return std::future::pending().await;
@@ -145,7 +152,7 @@ impl Check {
     async fn run(&self) -> Result<ExitCode> {
         if self.list {
             for case in CASES {
-                println!("{:10} {}", case.name, case.case);
+                println!("{:10} {}", case.name, case.what);
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -161,13 +168,19 @@ impl Check {
                 bail!("there is no case {name:?}: `check --list` names them");
             }
         }
-        let wanted = |case: &&Case| self.only.is_empty() || self.only.iter().any(|name| name == case.name);
+        let wanted =
+            |case: &&Case| self.only.is_empty() || self.only.iter().any(|name| name == case.name);
         let mut stack = Stack::start(&self.told.set, Duration::from_secs(1)).await?;
         let mut rows = Vec::new();
         for case in CASES.iter().filter(wanted) {
             let began = Instant::now();
             let row = case.play(&mut stack).await;
-            eprintln!("{:10} {:?}, {:.1} s", case.name, row.verdict, began.elapsed().as_secs_f32());
+            eprintln!(
+                "{:10} {:?}, {:.1} s",
+                case.name,
+                row.verdict,
+                began.elapsed().as_secs_f32()
+            );
             rows.push(row);
         }
         if self.k6 {
@@ -177,14 +190,24 @@ impl Check {
     }
 
     fn report(&self, rows: &[Row]) -> ExitCode {
-        let failed = rows.iter().filter(|row| row.verdict == Verdict::Failed).count();
+        let failed = rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Failed)
+            .count();
         let passed = rows.len() - failed;
         if self.json {
-            println!("{}", json!({ "passed": passed, "failed": failed, "rows": rows }));
+            println!(
+                "{}",
+                json!({ "passed": passed, "failed": failed, "rows": rows })
+            );
         } else {
             println!("{}", table(rows));
-            println!("`slow` is above the target, and below the time at which it fails: five times as long, for a");
-            println!("machine that others use, too. Counts have no such room.");
+            println!(
+                "`slow` is above the target, and below the time at which it fails: five times as long, for a"
+            );
+            println!(
+                "waited for on purpose, for a machine that others use, too. Counts have no such room."
+            );
             let word = if failed == 0 { "ok" } else { "FAILED" };
             println!("test result: {word}. {passed} passed; {failed} failed");
         }

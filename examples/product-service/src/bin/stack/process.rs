@@ -57,7 +57,7 @@ impl Program {
         self
     }
 
-    pub const fn as_user(mut self, user: Option<&'static str>) -> Self {
+    pub const fn by_user(mut self, user: Option<&'static str>) -> Self {
         self.user = user;
         self
     }
@@ -157,10 +157,15 @@ impl Process {
 
     /// Asks it to end.
     pub fn ask_to_end(&mut self) {
+        self.tell(self.end);
+    }
+
+    /// Sends it a signal, if it is still there.
+    pub fn tell(&mut self, signal: Signal) {
         // The number of a process that was waited for may be another's.
         if self.has_ended().is_none() {
             let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
-            let _ = pid.map(|pid| kill_process(pid, self.end));
+            let _ = pid.map(|pid| kill_process(pid, signal));
         }
     }
 
@@ -182,7 +187,11 @@ impl Process {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(status) = self.has_ended() {
-                bail!("{} ended at its start ({status}):\n{}", self.name, self.tail());
+                bail!(
+                    "{} ended at its start ({status}):\n{}",
+                    self.name,
+                    self.tail()
+                );
             }
             if is_up().await {
                 return Ok(());

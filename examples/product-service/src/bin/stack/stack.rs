@@ -69,13 +69,23 @@ impl Stack {
 
     /// Makes the reads of all replicas slow, or fail.
     pub async fn faults(&self, delay_ms: u64, fails: bool) -> Result<()> {
-        try_join_all(self.replicas.iter().map(|replica| replica.faults(delay_ms, fails))).await?;
+        try_join_all(
+            self.replicas
+                .iter()
+                .map(|replica| replica.faults(delay_ms, fails)),
+        )
+        .await?;
         Ok(())
     }
 
     /// What all replicas together admit in a window; 0 rejects nobody.
     pub async fn limit(&self, limit: u64, window_ms: u64) -> Result<()> {
-        try_join_all(self.replicas.iter().map(|replica| replica.limit(limit, window_ms))).await?;
+        try_join_all(
+            self.replicas
+                .iter()
+                .map(|replica| replica.limit(limit, window_ms)),
+        )
+        .await?;
         Ok(())
     }
 
@@ -86,13 +96,21 @@ impl Stack {
 
     /// How many reads of the database the replicas have begun.
     pub async fn reads_begun(&self) -> Result<u64> {
-        Ok(self.statuses().await?.iter().map(|status| status.reads).sum())
+        Ok(self
+            .statuses()
+            .await?
+            .iter()
+            .map(|status| status.reads)
+            .sum())
     }
 
     /// Waits until so many calls of the product read are in progress, over those replicas that answer.
     pub async fn calls_in_progress(&self, calls: f64) -> Result<()> {
         for _ in 0..1_500 {
-            let asked = self.replicas.iter().map(|replica| replica.metric("coalesce_calls_in_progress"));
+            let asked = self
+                .replicas
+                .iter()
+                .map(|replica| replica.metric("coalesce_calls_in_progress"));
             let now: f64 = join_all(asked).await.into_iter().flatten().sum();
             if now >= calls {
                 return Ok(());
@@ -124,12 +142,20 @@ fn defaults(database: &str, redis: &str) -> Settings {
         ("RATE_WINDOW", "10s"),
         ("TRUSTED_PROXY", "127.0.0.1"),
     ];
-    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
 }
 
 /// Two thousand requests in progress are that many open files, here and in each child.
 fn raise_open_files() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    )?;
     Ok(())
 }

@@ -20,11 +20,24 @@ pub async fn limit(stack: &mut Stack, row: &mut Row) -> Result<()> {
     row.count("200", 100, answers.with(200));
     row.count("429", 200, answers.with(429));
     let said = |answer: &&crate::load::Answer| answer.status == 429 && answer.retry_after.is_some();
-    row.count("with `Retry-After`", 200, answers.0.iter().filter(said).count());
+    row.count(
+        "with `Retry-After`",
+        200,
+        answers.0.iter().filter(said).count(),
+    );
 
-    let seconds = answers.0.iter().filter_map(|answer| answer.retry_after).max().unwrap_or_default();
+    let seconds = answers
+        .0
+        .iter()
+        .filter_map(|answer| answer.retry_after)
+        .max()
+        .unwrap_or_default();
     row.at_most("`Retry-After`, in seconds", WINDOW_MS / 1_000, seconds);
     tokio::time::sleep(Duration::from_secs(seconds)).await;
-    row.count("after that many seconds", 200, get(&stack.http, &url).await.status);
+    row.count(
+        "after that many seconds",
+        200,
+        get(&stack.http, &url).await.status,
+    );
     Ok(())
 }

@@ -19,13 +19,13 @@ type Played<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 /// A case: its short name, what it is, and how it is played.
 pub struct Case {
     pub name: &'static str,
-    pub case: &'static str,
+    pub what: &'static str,
     play: for<'a> fn(&'a mut Stack, &'a mut Row) -> Played<'a>,
 }
 
 macro_rules! cases {
-    ($($name:literal, $case:literal, $play:path;)*) => {
-        &[$(Case { name: $name, case: $case, play: |stack, row| Box::pin($play(stack, row)) },)*]
+    ($($name:literal, $what:literal, $play:path;)*) => {
+        &[$(Case { name: $name, what: $what, play: |stack, row| Box::pin($play(stack, row)) },)*]
     };
 }
 
@@ -40,6 +40,7 @@ pub const CASES: &[Case] = cases! {
     "update", "PUT while a read is in flight, D 500 ms", sharing::update;
     "leader", "leading replica killed in the read, D 1 s", failing::leader;
     "database", "300 requests, the database fails, D 100 ms", failing::database;
+    "postgres", "300 requests, PostgreSQL crashed", failing::postgres;
     "redis", "Redis killed", failing::redis;
     "limit", "limit 100 / 10 s, 300 requests", limiting::limit;
     "waiting", "2,000 requests wait at one replica with 2 workers", serving::waiting;
@@ -52,7 +53,7 @@ pub const CASES: &[Case] = cases! {
 impl Case {
     /// Plays it. What goes wrong on the way is a figure that fails.
     pub async fn play(&self, stack: &mut Stack) -> Row {
-        let mut row = Row::new(self.name, self.case);
+        let mut row = Row::new(self.name, self.what);
         let played = match stack.reset().await {
             Ok(()) => (self.play)(stack, &mut row).await,
             Err(error) => Err(error.context("the stack could not be reset")),

@@ -15,11 +15,21 @@ use crate::verdict::Row;
 pub async fn metrics(stack: &mut Stack, row: &mut Row) -> Result<()> {
     promtool(stack, row)?;
     traffic(stack).await?;
-    row.count("replicas that it reaches", 3, settled(stack, "up == 1", 3).await?);
+    row.count(
+        "replicas that it reaches",
+        3,
+        settled(stack, "up == 1", 3).await?,
+    );
 
-    let alarms = stack.prometheus.alarms().await?;
-    let healthy = alarms.iter().filter(|(_, _, health)| health == "ok").count();
-    let (ours, products) = (alerts(files::COALESCE_ALERTS), alerts(files::PRODUCT_ALERTS));
+    let (ours, products) = (
+        alerts(files::COALESCE_ALERTS),
+        alerts(files::PRODUCT_ALERTS),
+    );
+    let alarms = alarms(stack).await?;
+    let healthy = alarms
+        .iter()
+        .filter(|(_, _, health)| health == "ok")
+        .count();
     row.count("alarms, their queries run", ours + products, healthy);
     for (name, query, _) in &alarms {
         asked(stack, row, name, &without_threshold(query)).await?;
@@ -34,8 +44,16 @@ pub async fn metrics(stack: &mut Stack, row: &mut Row) -> Result<()> {
             }
         }
         let title = dashboard["title"].as_str().unwrap_or_default();
-        row.at_least(&format!("queries of the dashboard {title:?}"), 10, queries.len() as u64);
-        row.holds("each has numbers", empty.is_empty(), format!("empty: {empty:?}"));
+        row.at_least(
+            &format!("queries of the dashboard {title:?}"),
+            10,
+            queries.len() as u64,
+        );
+        row.holds(
+            "each has numbers",
+            empty.is_empty(),
+            format!("empty: {empty:?}"),
+        );
     }
     Ok(())
 }
@@ -47,11 +65,21 @@ fn promtool(stack: &Stack, row: &mut Row) -> Result<()> {
     std::fs::copy(folder.join("rules/coalesce.yml"), folder.join("alerts.yml"))?;
     let promtool = need("promtool")?;
     for (figure, words) in [
-        ("promtool check config", ["check", "config", "prometheus.yml"]),
+        (
+            "promtool check config",
+            ["check", "config", "prometheus.yml"],
+        ),
         ("promtool test rules", ["test", "rules", "alerts_test.yml"]),
     ] {
-        let ran = Program::new("promtool", &promtool).arguments(words).within(folder).run();
-        row.holds(figure, ran.is_ok(), ran.map_or_else(|why| why.to_string(), |_| "success".to_owned()));
+        let ran = Program::new("promtool", &promtool)
+            .arguments(words)
+            .within(folder)
+            .run();
+        row.holds(
+            figure,
+            ran.is_ok(),
+            ran.map_or_else(|why| why.to_string(), |_| "success".to_owned()),
+        );
     }
     Ok(())
 }
@@ -70,6 +98,18 @@ async fn traffic(stack: &Stack) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(1_200)).await;
     }
     Ok(())
+}
+
+/// The alarms, once the query of each has been run.
+async fn alarms(stack: &Stack) -> Result<Vec<(String, String, String)>> {
+    for _ in 0..20 {
+        let alarms = stack.prometheus.alarms().await?;
+        if alarms.iter().all(|(_, _, health)| health != "unknown") {
+            return Ok(alarms);
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    stack.prometheus.alarms().await
 }
 
 async fn asked(stack: &Stack, row: &mut Row, name: &str, query: &str) -> Result<()> {
@@ -94,13 +134,22 @@ async fn settled(stack: &Stack, query: &str, enough: usize) -> Result<usize> {
 
 /// The queries of a dashboard with its variables filled in, each with its panel's title.
 fn queries(dashboard: &Value) -> Result<Vec<(String, String)>> {
-    let panels = dashboard["panels"].as_array().context("a dashboard without panels")?;
+    let panels = dashboard["panels"]
+        .as_array()
+        .context("a dashboard without panels")?;
     let mut queries = Vec::new();
     for panel in panels {
         for target in panel["targets"].as_array().into_iter().flatten() {
-            let query = target["expr"].as_str().context("a target without a query")?;
-            let query = query.replace("$__rate_interval", "1m").replace("$namespace", ".*");
-            queries.push((panel["title"].as_str().unwrap_or_default().to_owned(), query));
+            let query = target["expr"]
+                .as_str()
+                .context("a target without a query")?;
+            let query = query
+                .replace("$__rate_interval", "1m")
+                .replace("$namespace", ".*");
+            queries.push((
+                panel["title"].as_str().unwrap_or_default().to_owned(),
+                query,
+            ));
         }
     }
     Ok(queries)
@@ -108,7 +157,10 @@ fn queries(dashboard: &Value) -> Result<Vec<(String, String)>> {
 
 /// What an alarm compares, without what it compares it with: there while all is well, too.
 fn without_threshold(query: &str) -> String {
-    let of = |side: &str| side.rsplit_once([' ']).map_or(side.to_owned(), |(left, _)| left.to_owned());
+    let of = |side: &str| {
+        side.rsplit_once([' '])
+            .map_or(side.to_owned(), |(left, _)| left.to_owned())
+    };
     let compared = query.split(" and ").map(of);
     let sides: Vec<_> = compared
         .map(|side| side.trim_end_matches([' ', '=', '<', '>', '!']).to_owned())
@@ -126,7 +178,10 @@ mod tests {
 
     #[test]
     fn an_alarm_without_its_threshold_is_what_it_looks_at() {
-        assert_eq!(without_threshold("sum(rate(a[5m])) > 0"), "sum(rate(a[5m]))");
+        assert_eq!(
+            without_threshold("sum(rate(a[5m])) > 0"),
+            "sum(rate(a[5m]))"
+        );
         assert_eq!(without_threshold("a == 0 and b == 1"), "a and b");
     }
 }

@@ -28,9 +28,18 @@ pub async fn waiting(stack: &mut Stack, row: &mut Row) -> Result<()> {
         worst = worst.max(answer.took);
     }
     row.holds("all of them wait meanwhile", !load.is_finished(), "2000");
-    row.within("`/healthz`, longest of 20", Duration::from_millis(50), worst);
+    row.within(
+        "`/healthz`, longest of 20",
+        Duration::ZERO,
+        Duration::from_millis(50),
+        worst,
+    );
     let answers = load.await?;
-    row.holds("2000 × 200", answers.with(200) == REQUESTS, answers.statuses());
+    row.holds(
+        "2000 × 200",
+        answers.with(200) == REQUESTS,
+        answers.statuses(),
+    );
     Ok(())
 }
 
@@ -49,7 +58,11 @@ pub async fn drained(stack: &mut Stack, row: &mut Row) -> Result<()> {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let began = Instant::now();
     let status = stack.replicas[0].drain().await.context("it does not end")?;
-    row.holds("ends well", status.success(), format!("{status}, after {} ms", began.elapsed().as_millis()));
+    row.holds(
+        "ends well",
+        status.success(),
+        format!("{status}, after {} ms", began.elapsed().as_millis()),
+    );
     stack.replicas[0].restart().await?;
     judge(row, &load.await?);
     Ok(())

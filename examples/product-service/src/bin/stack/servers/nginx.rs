@@ -13,7 +13,12 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    pub async fn start(root: &Path, logs: &Path, replicas: &[u16], http: &reqwest::Client) -> Result<Self> {
+    pub async fn start(
+        root: &Path,
+        logs: &Path,
+        replicas: &[u16],
+        http: &reqwest::Client,
+    ) -> Result<Self> {
         let folder = root.join("nginx");
         std::fs::create_dir(&folder)?;
         let port = free_port()?;
@@ -22,7 +27,11 @@ impl Nginx {
             ("NGINX_LISTEN".to_owned(), format!("127.0.0.1:{port}")),
         ];
         let addresses = replicas.iter().map(|port| format!("127.0.0.1:{port}"));
-        names.extend((1..).zip(addresses).map(|(n, there)| (format!("REPLICA_{n}"), there)));
+        names.extend(
+            (1..)
+                .zip(addresses)
+                .map(|(n, there)| (format!("REPLICA_{n}"), there)),
+        );
         let file = folder.join("nginx.conf");
         std::fs::write(&file, files::filled_in(files::NGINX, &names)?)?;
 
@@ -33,7 +42,12 @@ impl Nginx {
             .start(logs)?;
         let there = format!("http://127.0.0.1:{port}/healthz");
         process
-            .comes_up(async || http.get(&there).send().await.is_ok_and(|answer| answer.status() == 200))
+            .comes_up(async || {
+                http.get(&there)
+                    .send()
+                    .await
+                    .is_ok_and(|answer| answer.status() == 200)
+            })
             .await?;
         Ok(Self { process, port })
     }

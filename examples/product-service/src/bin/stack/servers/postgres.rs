@@ -14,6 +14,8 @@ const USER: &str = "postgres";
 
 pub struct Postgres {
     process: Process,
+    program: Program,
+    logs: PathBuf,
     port: u16,
     pool: PgPool,
 }
@@ -29,39 +31,67 @@ impl Postgres {
         }
         let data = folder.join("data").display().to_string();
         Program::new("initdb", program("initdb")?)
-            .arguments(["--pgdata", &data, "--username", "product", "--auth", "trust"])
+            .arguments([
+                "--pgdata",
+                &data,
+                "--username",
+                "product",
+                "--auth",
+                "trust",
+            ])
             .arguments(["--encoding", "UTF8", "--locale", "C", "--no-sync"])
-            .as_user(user)
+            .by_user(user)
             .within(&folder)
             .run()?;
         let port = free_port()?;
-        let process = Program::new("postgres", program("postgres")?)
+        let program = Program::new("postgres", program("postgres")?)
             .arguments(["-D", &data, "-p", &port.to_string(), "-h", "127.0.0.1"])
-            // Thrown away with its folder, so nothing has to survive a crash.
+            // Thrown away with its folder, so nothing has to survive a crash of the machine.
             .arguments(["-F", "-c", "unix_socket_directories="])
             // Counts statements at once, where the server's other statistics are seconds late.
             .arguments(["-c", "shared_preload_libraries=pg_stat_statements"])
-            .as_user(user)
+            .by_user(user)
             .within(&folder)
-            .ended_by(Signal::INT)
-            .start(logs)?;
-        Self::come_up(process, port).await
-    }
-
-    async fn come_up(mut process: Process, port: u16) -> Result<Self> {
+            .ended_by(Signal::INT);
+        let mut process = program.start(logs)?;
         let server = format!("postgres://product@127.0.0.1:{port}");
         let there = format!("{server}/postgres");
-        process
-            .comes_up(async || PgConnection::connect(&there).await.is_ok())
-            .await?;
+        process.comes_up(async || answers(&there).await).await?;
         let mut connection = PgConnection::connect(&there).await?;
-        sqlx::raw_sql("CREATE DATABASE product").execute(&mut connection).await?;
+        sqlx::raw_sql("CREATE DATABASE product")
+            .execute(&mut connection)
+            .await?;
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .connect(&format!("{server}/product"))
             .await?;
-        sqlx::raw_sql("CREATE EXTENSION pg_stat_statements").execute(&pool).await?;
-        Ok(Self { process, port, pool })
+        sqlx::raw_sql("CREATE EXTENSION pg_stat_statements")
+            .execute(&pool)
+            .await?;
+        Ok(Self {
+            process,
+            program,
+            logs: logs.to_owned(),
+            port,
+            pool,
+        })
+    }
+
+    /// Ends it without any care for its clients.
+    pub async fn crash(&mut self) -> Result<()> {
+        self.process.tell(Signal::QUIT);
+        self.process
+            .ended()
+            .await
+            .context("PostgreSQL does not end")?;
+        Ok(())
+    }
+
+    /// Starts it again at the same port, with its data.
+    pub async fn restart(&mut self) -> Result<()> {
+        self.process = self.program.start(&self.logs)?;
+        let url = self.url();
+        self.process.comes_up(async || answers(&url).await).await
     }
 
     pub fn url(&self) -> String {
@@ -85,9 +115,15 @@ impl Postgres {
     }
 }
 
+async fn answers(url: &str) -> bool {
+    PgConnection::connect(url).await.is_ok()
+}
+
 /// On the PATH, or in the folder of the newest version that Debian has installed.
 fn program(name: &str) -> Result<String> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
     let newest: Option<(u32, PathBuf)> = versions
         .flatten()
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))

@@ -31,7 +31,10 @@ impl Prometheus {
         let configuration = files::PROMETHEUS.replace(": 5s", &format!(": {}s", every.as_secs()));
         std::fs::write(folder.join("prometheus.yml"), configuration)?;
         std::fs::write(folder.join("rules/coalesce.yml"), files::COALESCE_ALERTS)?;
-        std::fs::write(folder.join("rules/product-service.yml"), files::PRODUCT_ALERTS)?;
+        std::fs::write(
+            folder.join("rules/product-service.yml"),
+            files::PRODUCT_ALERTS,
+        )?;
         std::fs::write(folder.join("targets.yml"), targets(replicas)?)?;
         let port = free_port()?;
         let mut process = Program::new("prometheus", need("prometheus")?)
@@ -41,7 +44,12 @@ impl Prometheus {
             .start(logs)?;
         let there = format!("http://127.0.0.1:{port}/-/ready");
         process
-            .comes_up(async || http.get(&there).send().await.is_ok_and(|answer| answer.status() == 200))
+            .comes_up(async || {
+                http.get(&there)
+                    .send()
+                    .await
+                    .is_ok_and(|answer| answer.status() == 200)
+            })
             .await?;
         Ok(Self {
             process,
@@ -70,7 +78,11 @@ impl Prometheus {
         let answer = self.ask("query", &[("query", query)]).await?;
         let series = answer["result"].as_array().context("no list of series")?;
         let number = |series: &Value| series["value"][1].as_str()?.parse::<f64>().ok();
-        Ok(series.iter().filter_map(number).filter(|n| n.is_finite()).collect())
+        Ok(series
+            .iter()
+            .filter_map(number)
+            .filter(|n| n.is_finite())
+            .collect())
     }
 
     /// Each alarm with its health, which is `ok` once its query has been run.
@@ -79,7 +91,13 @@ impl Prometheus {
         let text = |rule: &Value, name: &str| rule[name].as_str().unwrap_or_default().to_owned();
         let groups = answer["groups"].as_array().context("no groups of rules")?;
         let rules = groups.iter().filter_map(|group| group["rules"].as_array());
-        let rule = |rule: &Value| (text(rule, "name"), text(rule, "query"), text(rule, "health"));
+        let rule = |rule: &Value| {
+            (
+                text(rule, "name"),
+                text(rule, "query"),
+                text(rule, "health"),
+            )
+        };
         Ok(rules.flatten().map(rule).collect())
     }
 
@@ -98,7 +116,10 @@ fn targets(replicas: &[Replica]) -> Result<String> {
     let mut text = String::new();
     for replica in replicas {
         let (name, address) = (replica.name(), replica.address());
-        writeln!(text, "- targets: [\"{address}\"]\n  labels: {{ instance: {name} }}")?;
+        writeln!(
+            text,
+            "- targets: [\"{address}\"]\n  labels: {{ instance: {name} }}"
+        )?;
     }
     Ok(text)
 }

@@ -79,7 +79,9 @@ impl Redis {
             let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             Some((name.to_owned(), rest.split(',').next()?.parse().ok()?))
         });
-        Ok(counts.filter(|(name, _)| !OURS.contains(&name.as_str())).collect())
+        Ok(counts
+            .filter(|(name, _)| !OURS.contains(&name.as_str()))
+            .collect())
     }
 
     async fn comes_up(&mut self) -> Result<()> {

@@ -37,17 +37,20 @@ pub struct Status {
     pub limiter: Limiter,
 }
 
-/// What its limiter has decided.
+/// What its limiter has decided, as far as it is of interest here.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct Limiter {
-    pub allowed: u64,
-    pub rejected: u64,
     pub failed_open: u64,
 }
 
 impl Replica {
     /// Starts it, without waiting for it.
-    pub fn start(number: usize, settings: &Settings, logs: &Path, http: &reqwest::Client) -> Result<Self> {
+    pub fn start(
+        number: usize,
+        settings: &Settings,
+        logs: &Path,
+        http: &reqwest::Client,
+    ) -> Result<Self> {
         let name = format!("replica-{number}");
         let port = free_port()?;
         let this = std::env::current_exe()?.display().to_string();
@@ -94,7 +97,12 @@ impl Replica {
     /// Waits until it serves.
     pub async fn comes_up(&mut self) -> Result<()> {
         let (http, there) = (self.http.clone(), format!("{}/readyz", self.url()));
-        let ready = async || http.get(&there).send().await.is_ok_and(|answer| answer.status() == 200);
+        let ready = async || {
+            http.get(&there)
+                .send()
+                .await
+                .is_ok_and(|answer| answer.status() == 200)
+        };
         self.process.comes_up(ready).await
     }
 
@@ -123,7 +131,13 @@ impl Replica {
 
     /// The sum of a metric's series at this moment.
     pub async fn metric(&self, name: &str) -> Result<f64> {
-        let text = self.http.get(format!("{}/metrics", self.url())).send().await?.text().await?;
+        let text = self
+            .http
+            .get(format!("{}/metrics", self.url()))
+            .send()
+            .await?
+            .text()
+            .await?;
         let series = text.lines().filter_map(|line| line.strip_prefix(name));
         let numbers = series
             .filter(|rest| rest.starts_with(['{', ' ']))
@@ -133,20 +147,36 @@ impl Replica {
 
     /// Makes its reads of the database slow, or fail.
     pub async fn faults(&self, delay_ms: u64, fails: bool) -> Result<()> {
-        self.tell("faults", &json!({ "database_delay_ms": delay_ms, "database_fails": fails })).await
+        self.tell(
+            "faults",
+            &json!({ "database_delay_ms": delay_ms, "database_fails": fails }),
+        )
+        .await
     }
 
     /// How many product reads are admitted in a window; none are rejected with 0.
     pub async fn limit(&self, limit: u64, window_ms: u64) -> Result<()> {
-        self.tell("limit", &json!({ "limit": limit, "window_ms": window_ms })).await
+        self.tell("limit", &json!({ "limit": limit, "window_ms": window_ms }))
+            .await
     }
 
     async fn tell(&self, what: &str, body: &Value) -> Result<()> {
         let there = format!("{}/admin/{what}", self.url());
-        let asked = self.http.put(there).bearer_auth(TOKEN).json(body).send().await;
+        let asked = self
+            .http
+            .put(there)
+            .bearer_auth(TOKEN)
+            .json(body)
+            .send()
+            .await;
         let answer = asked.with_context(|| format!("{} is not reached", self.name))?;
         if !answer.status().is_success() {
-            bail!("{} refuses {what}: {} {}", self.name, answer.status(), answer.text().await?);
+            bail!(
+                "{} refuses {what}: {} {}",
+                self.name,
+                answer.status(),
+                answer.text().await?
+            );
         }
         Ok(())
     }
