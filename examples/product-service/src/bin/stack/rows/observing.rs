@@ -2,59 +2,75 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::product;
 use crate::files;
 use crate::load::burst;
 use crate::process::{Program, need};
+use crate::servers::Alarm;
 use crate::stack::Stack;
 use crate::verdict::Row;
+
+/// How long Prometheus has to look at everything, and to run each rule once.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub async fn metrics(stack: &mut Stack, row: &mut Row) -> Result<()> {
     promtool(stack, row)?;
     traffic(stack).await?;
-    row.count(
-        "replicas that it reaches",
-        3,
-        settled(stack, "up == 1", 3).await?,
-    );
+    let until = Instant::now() + PATIENCE;
+    let reached = settled(stack, until, "up == 1", 3).await?;
+    row.count("replicas that it reaches", 3, reached);
 
-    let (ours, products) = (
-        alerts(files::COALESCE_ALERTS),
-        alerts(files::PRODUCT_ALERTS),
-    );
-    let alarms = alarms(stack).await?;
-    let healthy = alarms
-        .iter()
-        .filter(|(_, _, health)| health == "ok")
-        .count();
-    row.count("alarms, their queries run", ours + products, healthy);
-    for (name, query, _) in &alarms {
-        asked(stack, row, name, &without_threshold(query)).await?;
-    }
+    let alarms = alarms(stack, until).await?;
+    let healthy = alarms.iter().filter(|alarm| alarm.health == "ok").count();
+    let files = [files::COALESCE_ALERTS, files::PRODUCT_ALERTS];
+    let expected = files.map(|file| file.matches("- alert:").count() as u64);
+    row.count("alarms, their queries run", expected.iter().sum(), healthy);
+    let looked_at = alarms
+        .into_iter()
+        .map(|alarm| (alarm.name, without_threshold(&alarm.query)));
+    numbers(
+        stack,
+        until,
+        row,
+        "each alarm looks at something",
+        looked_at.collect(),
+    )
+    .await?;
     for dashboard in [files::PRODUCT_DASHBOARD, files::COALESCE_DASHBOARD] {
         let dashboard: Value = serde_json::from_str(dashboard)?;
-        let mut empty = Vec::new();
         let queries = queries(&dashboard)?;
-        for (title, query) in &queries {
-            if settled(stack, query, 1).await? == 0 {
-                empty.push(title.as_str());
-            }
-        }
         let title = dashboard["title"].as_str().unwrap_or_default();
-        row.at_least(
-            &format!("queries of the dashboard {title:?}"),
-            10,
-            queries.len() as u64,
-        );
-        row.holds(
-            "each has numbers",
-            empty.is_empty(),
-            format!("empty: {empty:?}"),
-        );
+        let what = format!("{} queries of {title:?} have numbers", queries.len());
+        numbers(stack, until, row, &what, queries).await?;
     }
+    Ok(())
+}
+
+/// Judges whether each of these queries, of which each has a name, has a number.
+async fn numbers(
+    stack: &Stack,
+    until: Instant,
+    row: &mut Row,
+    what: &str,
+    queries: Vec<(String, String)>,
+) -> Result<()> {
+    ensure!(!queries.is_empty(), "there are no queries");
+    let mut empty = Vec::new();
+    for (name, query) in queries {
+        if settled(stack, until, &query, 1).await? == 0 {
+            empty.push(name);
+        }
+    }
+    let measured = if empty.is_empty() {
+        "all".to_owned()
+    } else {
+        format!("none: {}", empty.join(", "))
+    };
+    row.holds(what, empty.is_empty(), measured);
     Ok(())
 }
 
@@ -84,12 +100,18 @@ fn promtool(stack: &Stack, row: &mut Row) -> Result<()> {
     Ok(())
 }
 
-/// Something of everything: hits, misses, followers, rejected ones; between two looks of Prometheus.
+/// Something of everything: hits, misses, followers, failures, rejected ones. Each twice with a look of
+/// Prometheus between, since a rate is a difference.
 async fn traffic(stack: &Stack) -> Result<()> {
     let front = stack.nginx.url();
-    for (delay, limit) in [(20, 0), (50, 40), (20, 0)] {
+    for (delay, fails, limit) in [
+        (20, true, 0),
+        (50, false, 100),
+        (20, true, 0),
+        (50, false, 100),
+    ] {
         stack.redis.forget().await?;
-        stack.faults(delay, false).await?;
+        stack.faults(delay, fails).await?;
         stack.limit(limit, 10_000).await?;
         for id in 1..=3 {
             burst(&stack.http, &product(&front, id), 60).await;
@@ -101,35 +123,26 @@ async fn traffic(stack: &Stack) -> Result<()> {
 }
 
 /// The alarms, once the query of each has been run.
-async fn alarms(stack: &Stack) -> Result<Vec<(String, String, String)>> {
-    for _ in 0..20 {
+async fn alarms(stack: &Stack, until: Instant) -> Result<Vec<Alarm>> {
+    loop {
         let alarms = stack.prometheus.alarms().await?;
-        if alarms.iter().all(|(_, _, health)| health != "unknown") {
+        if alarms.iter().all(|alarm| alarm.health != "unknown") || Instant::now() > until {
             return Ok(alarms);
         }
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
-    stack.prometheus.alarms().await
-}
-
-async fn asked(stack: &Stack, row: &mut Row, name: &str, query: &str) -> Result<()> {
-    if settled(stack, query, 1).await? == 0 {
-        row.holds(&format!("{name} looks at something"), false, query);
-    }
-    Ok(())
 }
 
 /// How many numbers a query has. It is asked again while they are too few, because Prometheus looks only
 /// once in a while.
-async fn settled(stack: &Stack, query: &str, enough: usize) -> Result<usize> {
-    for _ in 0..20 {
+async fn settled(stack: &Stack, until: Instant, query: &str, enough: usize) -> Result<usize> {
+    loop {
         let numbers = stack.prometheus.query(query).await?.len();
-        if numbers >= enough {
+        if numbers >= enough || Instant::now() > until {
             return Ok(numbers);
         }
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
-    Ok(stack.prometheus.query(query).await?.len())
 }
 
 /// The queries of a dashboard with its variables filled in, each with its panel's title.
@@ -166,10 +179,6 @@ fn without_threshold(query: &str) -> String {
         .map(|side| side.trim_end_matches([' ', '=', '<', '>', '!']).to_owned())
         .collect();
     sides.join(" and ")
-}
-
-fn alerts(rules: &str) -> u64 {
-    rules.matches("- alert:").count() as u64
 }
 
 #[cfg(test)]

@@ -8,6 +8,6 @@ mod replica;
 
 pub use nginx::Nginx;
 pub use postgres::Postgres;
-pub use prometheus::Prometheus;
+pub use prometheus::{Alarm, Prometheus};
 pub use redis::Redis;
 pub use replica::{Replica, Settings, Status};

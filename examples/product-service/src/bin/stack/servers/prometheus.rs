@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::Replica;
@@ -16,6 +17,19 @@ pub struct Prometheus {
     folder: PathBuf,
     port: u16,
     http: reqwest::Client,
+}
+
+/// A rule that raises an alarm.
+#[derive(Deserialize)]
+pub struct Alarm {
+    pub name: String,
+    pub query: String,
+    pub health: String,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    rules: Vec<Alarm>,
 }
 
 impl Prometheus {
@@ -85,20 +99,11 @@ impl Prometheus {
             .collect())
     }
 
-    /// Each alarm with its health, which is `ok` once its query has been run.
-    pub async fn alarms(&self) -> Result<Vec<(String, String, String)>> {
-        let answer = self.ask("rules", &[]).await?;
-        let text = |rule: &Value, name: &str| rule[name].as_str().unwrap_or_default().to_owned();
-        let groups = answer["groups"].as_array().context("no groups of rules")?;
-        let rules = groups.iter().filter_map(|group| group["rules"].as_array());
-        let rule = |rule: &Value| {
-            (
-                text(rule, "name"),
-                text(rule, "query"),
-                text(rule, "health"),
-            )
-        };
-        Ok(rules.flatten().map(rule).collect())
+    /// Its alarms. Their health is `ok` once their queries have been run.
+    pub async fn alarms(&self) -> Result<Vec<Alarm>> {
+        let mut answer = self.ask("rules", &[]).await?;
+        let groups: Vec<Group> = serde_json::from_value(answer["groups"].take())?;
+        Ok(groups.into_iter().flat_map(|group| group.rules).collect())
     }
 
     async fn ask(&self, what: &str, parameters: &[(&str, &str)]) -> Result<Value> {
