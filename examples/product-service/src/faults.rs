@@ -98,14 +98,19 @@ impl<R: Repository> Repository for Faulty<R> {
             database_delay_ms,
             database_fails,
         } = self.faults.now();
-        tokio::time::sleep(Duration::from_millis(database_delay_ms)).await;
         let found = if database_fails {
             Err(DatabaseDown)
         } else {
             self.inner.find(id).await
         };
+        // Behind the read: what is on its way is then as old as a slow answer can be.
+        tokio::time::sleep(Duration::from_millis(database_delay_ms)).await;
         metrics::histogram!("product_database_read_seconds").record(begun.elapsed());
         found
+    }
+
+    async fn answers(&self) -> bool {
+        self.inner.answers().await
     }
 
     async fn update(&self, id: i64, changes: Changes) -> Result<Option<Product>, DatabaseDown> {

@@ -37,12 +37,6 @@ impl Postgres {
         Ok(Self(pool))
     }
 
-    /// Whether it answers.
-    pub async fn answers(&self) -> bool {
-        let asked = within_deadline(sqlx::query("SELECT 1").execute(&self.0));
-        asked.await.is_ok()
-    }
-
     /// Closes the connections.
     pub async fn close(&self) {
         self.0.close().await;
@@ -56,6 +50,11 @@ impl Repository for Postgres {
             "SELECT id, name, description, price, stocks, available FROM products WHERE id = $1",
         );
         within_deadline(row.bind(id).fetch_optional(&self.0)).await
+    }
+
+    async fn answers(&self) -> bool {
+        let asked = within_deadline(sqlx::query("SELECT 1").execute(&self.0));
+        asked.await.is_ok()
     }
 
     async fn update(&self, id: i64, changes: Changes) -> Result<Option<Product>, DatabaseDown> {

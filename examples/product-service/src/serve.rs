@@ -40,6 +40,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Started {
     replica: Arc<Replica>,
+    database: Postgres,
     listener: TcpListener,
     address: SocketAddr,
 }
@@ -59,12 +60,12 @@ impl Started {
         let coalescer = coalescer(&config).await?;
         let repository = Arc::new(Faulty::new(database.clone(), Arc::clone(&faults)));
         let limiter = Limiter::new(config.redis_url.as_str(), config.limit)?;
+        limiter.warm_up().await;
         let listener = TcpListener::bind(config.listen).await?;
         let address = listener.local_addr()?;
         let replica = Replica {
             catalog: Catalog::new(repository, coalescer.clone()),
             config,
-            database,
             faults,
             limiter,
             coalescer,
@@ -74,6 +75,7 @@ impl Started {
         };
         Ok(Self {
             replica: Arc::new(replica),
+            database,
             listener,
             address,
         })
@@ -97,7 +99,10 @@ impl Started {
     /// When the listener breaks.
     pub async fn serve_until(self, told: impl Future<Output = ()>) -> io::Result<()> {
         let Self {
-            replica, listener, ..
+            replica,
+            database,
+            listener,
+            ..
         } = self;
         let Config {
             drain_delay,
@@ -132,7 +137,7 @@ impl Started {
         };
         replica.coalescer.shutdown(grace).await;
         serving.abort();
-        replica.database.close().await;
+        database.close().await;
         tracing::info!(in_time = ended.is_ok(), "ended");
         Ok(())
     }

@@ -217,3 +217,6 @@ fn host_name() -> String {
         .and_then(|name| name.into_string().ok());
     name.unwrap_or_else(|| "local".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ pub(super) async fn ready(State(replica): Shared) -> (StatusCode, &'static str) 
     if !replica.coalescer.health().connected {
         return unready("no connection to redis\n");
     }
-    if !replica.database.answers().await {
+    if !replica.catalog.database_answers().await {
         return unready("the database gives no answer\n");
     }
     (StatusCode::OK, "ready\n")

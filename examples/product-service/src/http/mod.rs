@@ -24,7 +24,6 @@ use crate::catalog::Catalog;
 use crate::config::Config;
 use crate::faults::Faults;
 use crate::limiter::Limiter;
-use crate::postgres::Postgres;
 
 pub use status::Status;
 
@@ -38,9 +37,7 @@ pub struct Replica {
     pub config: Config,
     /// Products.
     pub catalog: Catalog,
-    /// The database behind them.
-    pub database: Postgres,
-    /// What is wrong with it on purpose.
+    /// What is wrong on purpose with the database behind them.
     pub faults: Arc<Faults>,
     /// The limiter of product reads.
     pub limiter: Limiter,
@@ -93,3 +90,6 @@ async fn signed(State(replica): Shared, request: Request, next: Next) -> Respons
     }
     response
 }
+
+#[cfg(test)]
+mod tests;

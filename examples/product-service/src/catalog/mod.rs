@@ -15,6 +15,9 @@ pub trait Repository: Send + Sync + 'static {
     /// The product with this number, if there is one.
     async fn find(&self, id: i64) -> Result<Option<Product>, DatabaseDown>;
 
+    /// Whether there would be an answer.
+    async fn answers(&self) -> bool;
+
     /// Writes everything but the number, and answers the product as it is now; `None`: no such product.
     async fn update(&self, id: i64, changes: Changes) -> Result<Option<Product>, DatabaseDown>;
 }
@@ -109,6 +112,11 @@ impl Catalog {
         Ok(self.repository.find(id).await?)
     }
 
+    /// Whether the database answers. It costs a question.
+    pub async fn database_answers(&self) -> bool {
+        self.repository.answers().await
+    }
+
     /// Writes a product; the next read in any replica sees it, also while a read is in flight. `None`: no
     /// such product.
     ///
@@ -132,3 +140,6 @@ impl fmt::Debug for Catalog {
         f.debug_struct("Catalog").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

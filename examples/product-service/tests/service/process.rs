@@ -1,0 +1,108 @@
+//! The program itself: what it prints, how it refuses, and how a signal ends it.
+
+use std::process::{Output, Stdio};
+
+use coalesce_rig::RedisServer;
+use reqwest::{Client, StatusCode};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::postgres::Postgres;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_product-service");
+
+fn program() -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.env_clear().env("LISTEN", "127.0.0.1:0");
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.kill_on_drop(true);
+    command
+}
+
+/// Reads on until a line holds this text.
+async fn line_with(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) -> String {
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.contains(text) {
+            return line;
+        }
+    }
+    panic!("it ended without a line with {text}");
+}
+
+async fn signal(child: &Child, name: &str) {
+    let pid = child.id().unwrap().to_string();
+    let sent = Command::new("kill").args([name, &pid]).status().await;
+    assert!(sent.unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_shows_its_configuration_once_and_ends_in_order_when_it_is_told_to() {
+    let (postgres, redis) = (Postgres::shared(), RedisServer::start());
+    let database = postgres.new_database().await;
+    let mut child = program()
+        .env(
+            "DATABASE_URL",
+            database.replace("postgres@", "postgres:hidden@"),
+        )
+        .env("REDIS_URL", redis.url())
+        .env("ADMIN_TOKEN", "hidden")
+        .env("DATABASE_DELAY", "1s")
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let configuration = line_with(&mut lines, "DATABASE_URL=").await;
+    assert!(
+        configuration.contains("postgres:***@127.0.0.1"),
+        "{configuration}"
+    );
+    assert!(!configuration.contains("hidden"), "{configuration}");
+    let listening = line_with(&mut lines, "listening on").await;
+    let address = listening.rsplit(' ').next().unwrap();
+    let client = Client::builder().no_proxy().build().unwrap();
+    let url = format!("http://{address}/api/v1/products/1");
+    let asked = tokio::spawn(client.get(url).send());
+    let metrics = format!("http://{address}/metrics");
+    loop {
+        let page = client
+            .get(&metrics)
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
+        if page.contains("product_database_reads_total 1") {
+            break;
+        }
+    }
+    signal(&child, "-TERM").await;
+    line_with(&mut lines, "draining").await;
+    assert_eq!(asked.await.unwrap().unwrap().status(), StatusCode::OK);
+    line_with(&mut lines, "ended in_time=true").await;
+    assert!(child.wait().await.unwrap().success());
+    assert_eq!(lines.next_line().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn it_says_everything_that_is_wrong_and_does_not_start() {
+    let wrong = program().env("FRESH_TTL", "soon").output().await.unwrap();
+    let Output { status, stdout, .. } = wrong;
+    let said = String::from_utf8(stdout).unwrap();
+    assert!(!status.success());
+    assert!(said.contains("FRESH_TTL is `soon`"), "{said}");
+    assert!(said.contains("DATABASE_URL is missing"), "{said}");
+}
+
+#[tokio::test]
+async fn clocks_that_contradict_each_other_are_refused_before_the_first_request() {
+    let postgres = Postgres::shared();
+    let wrong = program()
+        .env("DATABASE_URL", postgres.new_database().await)
+        .env("WAIT_TIMEOUT", "1s")
+        .output()
+        .await;
+    let wrong = wrong.unwrap();
+    let said = String::from_utf8(wrong.stdout).unwrap();
+    assert!(!wrong.status.success());
+    assert!(said.contains("wait_timeout"), "{said}");
+}
