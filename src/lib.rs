@@ -72,9 +72,14 @@ pub use coalesce_runtime::{
     CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
     Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
     MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
-    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, Traffic, UrlProblem,
-    Verdict, call_sites, canonical, carry, codec, coordination, observing,
+    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, Traffic, Turned,
+    UrlProblem, Verdict, call_sites, canonical, carry, codec, coordination, observing,
 };
+
+#[cfg(feature = "axum")]
+pub use coalesce_runtime::admin;
+#[cfg(feature = "tower")]
+pub use coalesce_runtime::{HeadersLayer, HeadersService};
 
 #[doc(hidden)]
 pub use coalesce_runtime::contract as __private;

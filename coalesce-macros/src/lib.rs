@@ -39,6 +39,7 @@ use proc_macro2::TokenStream;
 /// | `max_payload = "1MiB"` | above this size a value is not stored | `"1MiB"` |
 /// | `codec = json`, `postcard`, `my::Codec` | how values are written | MessagePack with names |
 /// | `enabled = "${ORDERS_COALESCE:true}"` | whether the attribute does anything | `true` |
+/// | `self_bypass = true` | go straight through while coalescing measurably saves nothing, and try again from time to time | `false` |
 /// | `inline` | run the body in the caller's own task, on the caller's own arguments | detached |
 /// | `entry = get_order_entry` | also emit a function that gives the typed entry, to look at, refresh or invalidate it; `Self::get_order_entry` for an associated function without `self` | none |
 /// | `coalescer = self.coalescer` | the coalescer to use | the process-wide one |

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// Every option, with a way to write it that error messages can show.
-pub(crate) const OPTIONS: [(&str, &str); 20] = [
+pub(crate) const OPTIONS: [(&str, &str); 21] = [
     ("key", "key = (tenant, id)"),
     ("skip", "skip(ctx, db)"),
     ("header_keys", "header_keys = [\"X-Tenant-Id\"]"),
@@ -21,6 +21,7 @@ pub(crate) const OPTIONS: [(&str, &str); 20] = [
     ("max_payload", "max_payload = \"1MiB\""),
     ("codec", "codec = json"),
     ("enabled", "enabled = \"${ORDERS_COALESCE:true}\""),
+    ("self_bypass", "self_bypass = true"),
     ("inline", "inline"),
     ("entry", "entry = get_order_entry"),
     ("coalescer", "coalescer = self.coalescer"),

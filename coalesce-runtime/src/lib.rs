@@ -2,9 +2,15 @@
 //!
 //! Users depend on the crate `coalesce-rs` (library `coalesce`), which re-exports all of this.
 
+/// The admin router: snapshot, health, call sites, the kill switch and invalidation over HTTP.
+#[cfg(feature = "axum")]
+pub mod admin;
 mod advisor;
 mod backend;
 mod books;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod config;
 #[doc(hidden)]
 pub mod contract;
@@ -33,6 +39,8 @@ pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
 pub use roof::health::Health;
+#[cfg(feature = "tower")]
+pub use roof::layer::{HeadersLayer, HeadersService};
 pub use roof::site_list::{ConfiguredSite, call_sites};
 pub use words::canonical::{Canonical, canonical};
 pub use words::error::{BuildError, Error, Problem};
@@ -41,7 +49,7 @@ pub use words::key::{Key, KeyBuilder, Piece};
 pub use words::key_part::KeyPart;
 pub use words::key_writer::KeyWriter;
 pub use words::policy::{ClockProblem, Clocks, MissingHeader, OnError, OnRedisError, Policy};
-pub use words::switch::{Position, Scope};
+pub use words::switch::{Position, Scope, Turned};
 
 /// What a coalescer tells about what it does, and who listens.
 pub mod observing {
@@ -50,6 +58,7 @@ pub mod observing {
         Event, Faults, Incident, Incidents, Operation, Operations,
     };
     pub use crate::ports::observer::{Observer, PROCESS};
+    pub use crate::ports::trace::TraceContext;
 }
 
 /// Codecs: how values become bytes. One per call site, named with `codec = …`.
@@ -69,6 +78,7 @@ pub mod coordination {
     pub use crate::engine::cell::{Cell, Told};
     pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};
     pub use crate::format::message::Message;
+    pub use crate::format::traceparent::Traceparent;
     pub use crate::ports::coordinator::{Coordinator, Interest, Listener, Notice, Renewals, Reply};
     pub use crate::words::clock::{ServerClock, ServerTime};
     pub use crate::words::token::Token;

@@ -57,7 +57,8 @@ async fn load(namespace: &'static str) -> Coalescer {
     number.run(|| async { 1_u8 }).await;
     // Bypassed.
     let scope = Scope::Namespace(namespace.into());
-    pod.switch(&scope, &Position::off()).await.unwrap();
+    let turned = pod.switch(&scope, &Position::off()).await.unwrap();
+    assert!(turned.known);
     call(4, &keeping, MS).await;
     pod.clear_switch(&scope).await.unwrap();
     pod

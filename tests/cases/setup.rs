@@ -28,7 +28,7 @@ async fn an_url_is_all_it_takes() {
     assert_eq!(stored.len(), 1);
     let on = Position::on();
     let replaced = pod.coalescer.switch(&Scope::Everything, &on).await;
-    assert_eq!(replaced, Ok(None));
+    assert_eq!(replaced.unwrap().replaced, None);
     let position = scene.server.command(&["HLEN", "coalesce:switch"]);
     assert_eq!(position.number(), 1, "the switch is in Redis");
 }

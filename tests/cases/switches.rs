@@ -66,7 +66,7 @@ async fn turning_the_switch_off_and_on_in_one_pod_acts_on_the_other_without_a_re
         .coalescer
         .switch(&everything, &Position::off())
         .await;
-    assert_eq!(set, Ok(None));
+    assert_eq!(set.unwrap().replaced, None);
     eventually("the other pod knows", || {
         pods[1].coalescer.position(&everything).is_some()
     })
@@ -95,7 +95,7 @@ async fn one_namespace_can_be_off_while_another_goes_on() {
     let scope = Scope::namespace("other");
     let coalescer = &pod.coalescer;
     let set = coalescer.switch(&scope, &Position::off()).await;
-    assert_eq!(set, Ok(None));
+    assert_eq!(set.unwrap().replaced, None);
     eventually("it knows", || coalescer.position(&scope).is_some()).await;
     let calls = callers(10, |_| {
         let pod = pod.clone();
@@ -105,7 +105,7 @@ async fn one_namespace_can_be_off_while_another_goes_on() {
     assert_eq!(scene.ledger.runs(), 10);
     assert_eq!(runs_of_fifty(&pod).await, 1);
     let replaced = coalescer.switch(&scope, &Position::on()).await;
-    assert_eq!(replaced, Ok(Some(Position::off())));
+    assert_eq!(replaced.unwrap().replaced, Some(Position::off()));
     let cleared = coalescer.clear_switch(&scope).await;
     assert_eq!(cleared, Ok(Some(Position::on())));
     eventually("it knows", || coalescer.position(&scope).is_none()).await;

@@ -184,11 +184,19 @@ async fn an_invalidation(here: &Pod, there: &Pod) -> Result<(), String> {
 }
 
 async fn the_switch(here: &Pod, there: &Pod) -> Result<(), String> {
+    // Asked of the fleet, since this process has no such namespace.
+    let unknown = Scope::namespace("nobody::has_it");
+    let set = here.coalescer.switch(&unknown, &Position::on()).await;
+    if set.map_err(|fault| format!("the switch: {fault}"))?.known {
+        return Err("the switch: a namespace that nobody has is known".to_owned());
+    }
     let set = here
         .coalescer
         .switch(&Scope::Everything, &Position::off())
         .await;
-    set.map_err(|fault| format!("the switch: {fault}"))?;
+    if !set.map_err(|fault| format!("the switch: {fault}"))?.known {
+        return Err("the switch: nobody has everything".to_owned());
+    }
     let off = || {
         there
             .coalescer

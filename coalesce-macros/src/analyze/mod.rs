@@ -51,6 +51,7 @@ pub(crate) fn analyze(
         max_payload,
         codec,
         enabled,
+        self_bypass,
         inline,
         entry,
         coalescer,
@@ -75,6 +76,7 @@ pub(crate) fn analyze(
         version,
         max_payload,
         enabled,
+        self_bypass,
     };
     let settings = settings::collect(clocks, words, rest, diagnostics);
 

@@ -31,6 +31,7 @@ pub(crate) struct Rest {
     pub(crate) version: Option<Written<LitInt>>,
     pub(crate) max_payload: Option<Written<Size>>,
     pub(crate) enabled: Option<Written<Switch>>,
+    pub(crate) self_bypass: Option<Written<Switch>>,
 }
 
 /// What the call site is to be told, in the order it was written.
@@ -92,8 +93,12 @@ impl Rest {
             settings.push(setting(written, "max_payload", |_| Value::Text(bytes)));
         }
         if let Some(written) = self.enabled {
-            let switch = switch(&written.value, diagnostics);
+            let switch = switch(&written, "${ORDERS_COALESCE:true}", diagnostics);
             settings.push(setting(written, "enabled", |_| Value::Text(switch)));
+        }
+        if let Some(written) = self.self_bypass {
+            let switch = switch(&written, "${ORDERS_SELF_BYPASS:true}", diagnostics);
+            settings.push(setting(written, "self_bypass", |_| Value::Text(switch)));
         }
         settings
     }
@@ -169,14 +174,15 @@ fn bytes(size: &Size) -> syn::Result<LitStr> {
     }
 }
 
-fn switch(switch: &Switch, diagnostics: &mut Diagnostics) -> LitStr {
-    match switch {
+fn switch(written: &Written<Switch>, example: &str, diagnostics: &mut Diagnostics) -> LitStr {
+    match &written.value {
         Switch::Fixed(fixed) => LitStr::new(&fixed.value().to_string(), fixed.span()),
         Switch::Text(text) => {
             let word = text.value().trim().to_ascii_lowercase();
             if !(word.contains("${") || SWITCH.contains(&word.as_str())) {
-                let message = "`enabled` is \"true\", \"false\", or interpolated: \
-                               \"${ORDERS_COALESCE:true}\"";
+                let name = &written.name;
+                let message =
+                    format!("`{name}` is \"true\", \"false\", or interpolated: \"{example}\"");
                 diagnostics.refuse(text, message);
             }
             text.clone()

@@ -127,6 +127,11 @@ fn words_and_sizes_that_mean_nothing_are_refused() {
             "\"maybe\"",
         ),
         (
+            "self_bypass = \"maybe\"",
+            "`self_bypass` is \"true\", \"false\", or interpolated: \"${ORDERS_SELF_BYPASS:true}\"",
+            "\"maybe\"",
+        ),
+        (
             "header_keys = [\"X Y\"]",
             "\"X Y\" is not the name of a header",
             "\"X Y\"",

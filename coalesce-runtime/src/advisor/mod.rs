@@ -4,6 +4,8 @@
 //! `hold` seconds (the body's time and `fresh_ttl`), has the ratio `r = rate × hold`: so many more calls
 //! come while one outcome is shared. With calls that come at random, `r / (1 + r)` of them need no body.
 
+pub(crate) mod bypass;
+
 use serde::{Deserialize, Serialize};
 
 /// What is known of a namespace. Times in seconds, averages of what was measured.

@@ -108,7 +108,7 @@ fn middle_of(bucket: &Bucket) -> f64 {
     clippy::cast_precision_loss,
     reason = "a sum above 2^53 is not read to its last digit"
 )]
-pub(super) fn to_f64(number: u64) -> f64 {
+pub(crate) fn to_f64(number: u64) -> f64 {
     number as f64
 }
 

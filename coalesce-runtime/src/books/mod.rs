@@ -2,7 +2,7 @@
 //!
 //! They are kept in any case and asked for with `Coalescer::snapshot`.
 
-mod measure;
+pub(crate) mod measure;
 mod page;
 pub(crate) mod snapshot;
 mod traffic;
@@ -60,6 +60,12 @@ impl Books {
             process: self.process.snapshot(),
             ..Snapshot::default()
         }
+    }
+
+    /// The namespaces that have a page.
+    pub(crate) fn namespaces(&self) -> Vec<Arc<str>> {
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        pages.keys().cloned().collect()
     }
 
     /// One namespace's numbers; `None`: nothing has happened there.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+#[cfg(any(feature = "axum", feature = "cli"))]
+use crate::format::envelope::Status;
 use crate::format::envelope::{Envelope, Seen};
 use crate::words::clock::ServerTime;
 use crate::words::key::Key;
@@ -122,4 +124,17 @@ pub struct ReplaceAsk {
     pub envelope: Envelope,
     /// How long it lives.
     pub life: Duration,
+}
+
+#[cfg(any(feature = "axum", feature = "cli"))]
+impl ReplaceAsk {
+    /// An invalidation by somebody who does not know the key's call site: its mark outlives any flight of a day.
+    pub(crate) fn invalidation() -> Self {
+        let token = Token::random();
+        let (none, span) = (Bytes::new(), Duration::ZERO);
+        Self {
+            envelope: Envelope::new(Status::Invalidated, 0, token, span, none),
+            life: Duration::from_hours(24),
+        }
+    }
 }

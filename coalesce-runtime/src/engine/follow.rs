@@ -31,6 +31,8 @@ pub(crate) struct Follower {
     /// The last flight that is known to have been abandoned.
     gone: Option<Token>,
     abandoned: u32,
+    /// Whether it has met a state that cannot be read, and nobody has been told.
+    met_unreadable: bool,
 }
 
 /// What to do next.
@@ -99,6 +101,7 @@ impl Follower {
             patience,
             gone: None,
             abandoned: 0,
+            met_unreadable: false,
         }
     }
 
@@ -196,6 +199,11 @@ impl Follower {
         Step::AskAgainIn(pause.min(self.patience.saturating_sub(silence)))
     }
 
+    /// Whether it has met a state that cannot be read since this was asked last.
+    pub(crate) const fn met_unreadable(&mut self) -> bool {
+        std::mem::replace(&mut self.met_unreadable, false)
+    }
+
     fn wait(&mut self, jitter: f64) -> Step {
         let pause = self.plan.pause(self.polls, self.lease_left, jitter);
         self.polls = self.polls.saturating_add(1);
@@ -218,6 +226,7 @@ impl Follower {
             Ok(envelope) if envelope.status != Status::Invalidated => settle(envelope),
             Ok(_) => or(self),
             Err(_) => {
+                self.met_unreadable = true;
                 self.seen = Some(mark);
                 self.ask()
             }

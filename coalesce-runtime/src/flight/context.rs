@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::ports::headers::Headers;
 use crate::words::key::Key;
@@ -42,12 +42,12 @@ pub(crate) fn is_inside(key: &Key) -> bool {
 pub(crate) struct Context {
     inside: Arc<Inside>,
     headers: Option<Headers>,
-    span: tracing::Span,
+    span: Span,
 }
 
 impl Context {
-    /// The caller's surroundings, one flight deeper.
-    pub(crate) fn of_flight(key: &Key) -> Self {
+    /// The caller's surroundings, one flight deeper, and inside `span` where somebody wants that.
+    pub(crate) fn of_flight(key: &Key, span: &Span) -> Self {
         let outer = INSIDE.try_with(Clone::clone).ok().flatten();
         let inside = Arc::new(Inside {
             key: key.clone(),
@@ -56,7 +56,11 @@ impl Context {
         Self {
             inside,
             headers: Headers::current(),
-            span: tracing::Span::current(),
+            span: if span.is_disabled() {
+                Span::current()
+            } else {
+                span.clone()
+            },
         }
     }
 
@@ -114,9 +118,9 @@ mod tests {
     async fn a_flight_knows_every_key_it_is_inside_of_and_no_other() {
         let (outer, inner, other) = (Key::new("a", &[]), Key::new("b", &[]), Key::new("c", &[]));
         assert!(!is_inside(&outer));
-        Context::of_flight(&outer)
+        Context::of_flight(&outer, &Span::none())
             .run(async {
-                Context::of_flight(&inner)
+                Context::of_flight(&inner, &Span::none())
                     .run(async {
                         assert!(is_inside(&outer) && is_inside(&inner) && !is_inside(&other));
                     })
@@ -140,7 +144,9 @@ mod tests {
                 (carried.unwrap(), plain.unwrap())
             }
         };
-        let known = headers.scope(Context::of_flight(&key).run(body)).await;
+        let known = headers
+            .scope(Context::of_flight(&key, &Span::none()).run(body))
+            .await;
         assert_eq!(known, ((true, true), (false, false)));
     }
 
@@ -148,7 +154,7 @@ mod tests {
     async fn the_request_scope_travels_into_a_spawned_body() {
         let headers = Headers::new([("x-tenant", "acme")]);
         let context = headers
-            .scope(async { Context::of_flight(&Key::new("a", &[])) })
+            .scope(async { Context::of_flight(&Key::new("a", &[]), &Span::none()) })
             .await;
         let seen = tokio::spawn(context.run(async { Headers::current().is_some() })).await;
         assert!(seen.unwrap());

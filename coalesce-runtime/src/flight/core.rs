@@ -5,15 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 
 use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
+use super::journal::{Journal, Line};
 use super::switchboard::Switchboard;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::event::{Event, Incident};
 use crate::ports::observed::Observed;
 use crate::ports::observer::Observers;
+use crate::ports::trace::Traces;
 use crate::words::key::Key;
 
 /// How a coalescer times its own affairs; the clocks of call sites are not among them.
@@ -67,6 +70,8 @@ pub(crate) struct Core {
     pub(crate) heartbeat: Arc<Heartbeat>,
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) observers: Arc<Observers>,
+    pub(crate) traces: Traces,
+    journal: Arc<Journal>,
     pub(crate) switchboard: Arc<Switchboard>,
     stopping: AtomicBool,
     /// Whether the grace is over: nobody asks for a lock any more.
@@ -82,12 +87,19 @@ impl Core {
         coordinator: Arc<dyn Coordinator>,
         settings: Settings,
         observers: Arc<Observers>,
+        traces: Traces,
     ) -> Self {
+        let journal = Arc::<Journal>::default();
         let coordinator: Arc<dyn Coordinator> =
             Arc::new(Observed::new(coordinator, Arc::clone(&observers)));
         let fold = Arc::new(Fold::new(settings.limits));
         Self {
-            heartbeat: Heartbeat::new(Arc::clone(&coordinator), Arc::clone(&fold), &settings),
+            heartbeat: Heartbeat::new(
+                Arc::clone(&coordinator),
+                Arc::clone(&fold),
+                Arc::clone(&journal),
+                &settings,
+            ),
             switchboard: Switchboard::new(Arc::clone(&coordinator)),
             coordinator,
             settings,
@@ -97,6 +109,8 @@ impl Core {
                 settings.max_refreshes.min(Semaphore::MAX_PERMITS),
             )),
             observers,
+            traces,
+            journal,
             stopping: AtomicBool::new(false),
             handing_over: AtomicBool::new(false),
             drivers: Tally::default(),
@@ -109,8 +123,13 @@ impl Core {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Tells of a thing that happened to `key`.
+    /// Tells of a thing that happened to `key`; somebody on call hears of some of them.
     pub(crate) fn tell(&self, key: &Key, incident: Incident) {
+        match incident {
+            Incident::Fenced => self.journal.say(key.namespace(), Line::Fenced),
+            Incident::Takeover => self.journal.say(key.namespace(), Line::Takeover),
+            _ => {}
+        }
         let event = Event::Incident(incident);
         self.observers.record(key.namespace(), &event);
     }
@@ -128,10 +147,16 @@ impl Core {
         self.handing_over.store(true, Ordering::SeqCst);
         // A lock that is being won now would be left behind. Each question has its deadline.
         self.elections.none().await;
+        // All at once: who waits for the last of them would wait for all.
+        let mut last_words = JoinSet::new();
         for (key, token) in self.heartbeat.let_go_of_all() {
+            let coordinator = Arc::clone(&self.coordinator);
             // A lock that cannot be freed now ends with its lease.
-            let _ = self.coordinator.abandon(&key, token).await;
+            last_words.spawn(async move {
+                let _ = coordinator.abandon(&key, token).await;
+            });
         }
+        last_words.join_all().await;
         let _ = self.coordinator.close().await;
     }
 }

@@ -54,6 +54,9 @@ impl Driver {
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
+            if chase.follower.met_unreadable() {
+                self.core.tell(self.entry.key(), Incident::Undecodable);
+            }
             if !matches!(step, Step::Lead { .. } | Step::GiveUp(_)) {
                 chase.asking = None;
             }
@@ -108,8 +111,6 @@ impl Driver {
                     }
                     if self.cause == Cause::Takeover {
                         self.core.tell(self.entry.key(), Incident::Takeover);
-                        let namespace = &**self.entry.key().namespace();
-                        tracing::info!(namespace, "took over from a leader that is gone");
                     }
                     let election = chase.election(seen);
                     let asking = chase.asking.take();

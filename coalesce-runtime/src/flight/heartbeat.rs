@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::core::Settings;
 use super::entry::Entry;
 use super::fold::Fold;
+use super::journal::{Journal, Line};
 use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
 use crate::format::envelope::Seen;
@@ -20,6 +21,7 @@ use crate::words::token::Token;
 pub(crate) struct Heartbeat {
     coordinator: Arc<dyn Coordinator>,
     fold: Arc<Fold>,
+    journal: Arc<Journal>,
     lease: Duration,
     retake_window: Duration,
     held: Mutex<Held>,
@@ -75,11 +77,13 @@ impl Heartbeat {
     pub(crate) fn new(
         coordinator: Arc<dyn Coordinator>,
         fold: Arc<Fold>,
+        journal: Arc<Journal>,
         settings: &Settings,
     ) -> Arc<Self> {
         Arc::new(Self {
             coordinator,
             fold,
+            journal,
             lease: settings.lease,
             retake_window: settings.retake_window(),
             held: Mutex::default(),
@@ -128,7 +132,7 @@ impl Heartbeat {
         }
         held.tasks += 1;
         held.beating = Some((held.tasks, now()));
-        tokio::spawn(Arc::clone(self).beat(held.tasks, silence.is_some()));
+        tokio::spawn(Arc::clone(self).beat(held.tasks));
     }
 
     /// Ends all renewals and says which locks they were for.
@@ -140,14 +144,9 @@ impl Heartbeat {
             .collect()
     }
 
-    /// `late`: it takes another's place, and the first beat is overdue.
-    async fn beat(self: Arc<Self>, task: Task, late: bool) {
+    async fn beat(self: Arc<Self>, task: Task) {
         let _cut_off = CutOff(Arc::clone(&self), task);
-        let mut pause = if late {
-            Duration::ZERO
-        } else {
-            beat_of(self.lease)
-        };
+        let mut pause = self.until_due();
         while self.goes_on(task) {
             tokio::time::sleep(std::mem::replace(&mut pause, beat_of(self.lease))).await;
             let asked_at = now();
@@ -176,6 +175,13 @@ impl Heartbeat {
         // At once, so that a hold that comes now knows.
         held.beating = goes_on.then(|| (task, now()));
         goes_on
+    }
+
+    /// Until the first beat of a task. It may take another's place, with leases that have waited for long.
+    fn until_due(&self) -> Duration {
+        let beat = beat_of(self.lease);
+        let until = |lease: &Lease| (lease.confirmed + beat).saturating_duration_since(now());
+        self.held().leases.values().map(until).min().unwrap_or(beat)
     }
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
@@ -208,10 +214,7 @@ impl Heartbeat {
         // The key is another's, or its outcome will not count for newcomers: they ask for themselves.
         let entry = lease.entry.upgrade();
         if answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true) {
-            tracing::warn!(
-                namespace = &**lease.key.namespace(),
-                "the lease of a running flight was lost"
-            );
+            self.journal.say(lease.key.namespace(), Line::LeaseLost);
         }
         drop(held);
         if let Some(entry) = entry {

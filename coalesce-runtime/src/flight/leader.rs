@@ -15,6 +15,7 @@ use crate::engine::ask::{FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
 use crate::format::envelope::{Envelope, Seen, Status};
+use crate::format::traceparent::Traceparent;
 use crate::ports::event::Incident;
 use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
@@ -25,6 +26,8 @@ pub(crate) struct Report {
     pub(crate) produced: Produced,
     pub(crate) started: Instant,
     pub(crate) ended: Instant,
+    /// The trace that the body was part of.
+    pub(crate) trace: Option<Traceparent>,
 }
 
 /// A value or an error as bytes.
@@ -62,6 +65,7 @@ impl Report {
             produced,
             started: now(),
             ended: now(),
+            trace: None,
         }
     }
 
@@ -73,20 +77,19 @@ impl Report {
             payload,
             spare,
         } = self.produced.clone();
-        let verdict = match (status, spare) {
-            (Status::TooLarge, None) => Verdict::GoAlone,
-            (Status::TooLarge, Some(payload)) => Verdict::Outcome(Outcome {
-                status: Status::Done,
-                codec,
-                payload,
-                mark,
-            }),
-            (status, _) => Verdict::Outcome(Outcome {
+        let outcome = |status, payload| {
+            Verdict::Outcome(Outcome {
                 status,
                 codec,
                 payload,
                 mark,
-            }),
+                trace: self.trace,
+            })
+        };
+        let verdict = match (status, spare) {
+            (Status::TooLarge, None) => Verdict::GoAlone,
+            (Status::TooLarge, Some(payload)) => outcome(Status::Done, payload),
+            (status, _) => outcome(status, payload),
         };
         Settlement {
             verdict,
@@ -304,6 +307,7 @@ impl Driver {
         FinishAsk {
             envelope: Envelope {
                 computed_at,
+                trace: report.trace,
                 ..envelope
             },
             ended_ago: now().saturating_duration_since(report.ended),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::{Instrument as _, Span};
 
 use super::core::Core;
 use super::driver::Driver;
@@ -15,6 +16,7 @@ use crate::engine::lease::lease_at;
 use crate::format::envelope::Seen;
 use crate::ports::event::Cause;
 use crate::words::clock::now;
+use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::policy::Policy;
 use crate::words::token::Token;
@@ -29,7 +31,8 @@ pub(crate) fn start(
     policy: &Arc<Policy>,
     key: &Key,
     outdated: Seen,
-    prepare: impl FnOnce() -> Runner,
+    call: &Span,
+    prepare: impl FnOnce(&Span) -> Runner,
 ) {
     if core.is_stopping() {
         return;
@@ -43,10 +46,27 @@ pub(crate) fn start(
     let Ok(permit) = Arc::clone(&core.refreshes).try_acquire_owned() else {
         return;
     };
-    let runner = prepare();
+    let span = tracing::debug_span!(
+        parent: call.id().or_else(|| Span::current().id()),
+        "coalesce.refresh",
+        namespace = &**key.namespace(),
+        outcome = tracing::field::Empty,
+    );
+    let runner = prepare(&span);
     if member.hand_over() {
         let driver = Driver::new(core, policy, member.entry(), Cause::Refresh);
-        tokio::spawn(refresh(driver, outdated, runner, permit));
+        let refresh = refresh(driver, outdated, runner, permit);
+        tokio::spawn(refresh.instrument(span));
+    }
+}
+
+/// How the election of a refresh ended, in the words of its span.
+fn label(answer: &Result<BeginAnswer, Fault>) -> &'static str {
+    match answer {
+        Ok(BeginAnswer::Lead { .. }) => "led",
+        Ok(BeginAnswer::State(_)) => "done_already",
+        Ok(BeginAnswer::Follow { .. }) => "led_elsewhere",
+        Err(fault) => fault.label(),
     }
 }
 
@@ -72,12 +92,13 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         asked_at,
         confirmed: asked_at,
     };
-    match driver
+    let answer = driver
         .core
         .coordinator
         .begin(driver.entry.key(), &ask)
-        .await
-    {
+        .await;
+    Span::current().record("outcome", label(&answer));
+    match answer {
         Ok(BeginAnswer::Lead { seen }) => {
             election.seen = seen;
             driver.lead(election, Some(asking), Some(runner)).await;

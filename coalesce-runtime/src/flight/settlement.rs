@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::format::envelope::{Envelope, Seen, Status};
+use crate::format::traceparent::Traceparent;
 use crate::words::clock::Instant;
 use crate::words::fault::Fault;
 
@@ -52,6 +53,8 @@ pub(crate) struct Outcome {
     pub(crate) payload: Bytes,
     /// The mark of the state it came from, so that a caller which cannot read it can pass over it.
     pub(crate) mark: Seen,
+    /// The trace that the body was part of.
+    pub(crate) trace: Option<Traceparent>,
 }
 
 impl From<Envelope> for Outcome {
@@ -61,6 +64,7 @@ impl From<Envelope> for Outcome {
             codec,
             token,
             payload,
+            trace,
             ..
         } = envelope;
         Self {
@@ -68,6 +72,7 @@ impl From<Envelope> for Outcome {
             codec,
             payload,
             mark: token.into(),
+            trace,
         }
     }
 }

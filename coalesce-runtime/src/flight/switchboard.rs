@@ -60,6 +60,12 @@ impl Switchboard {
         positions.get(&scope.field()).cloned()
     }
 
+    /// Every position by its field, as far as this process knows.
+    pub(crate) fn positions(&self) -> HashMap<String, Position> {
+        let positions = self.positions.read();
+        positions.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Reads the positions anew. What cannot be read changes nothing.
     pub(crate) async fn reread(&self) {
         let Ok(fields) = self.coordinator.switches().await else {

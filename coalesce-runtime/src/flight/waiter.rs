@@ -4,18 +4,20 @@ use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tracing::Span;
 
 use super::core::Core;
 use super::driver::Driver;
 use super::entry::{Lane, PATIENCE, Stage};
 use super::member::Member;
-use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
+use super::turn::Turn;
 use crate::engine::follow::ABANDONED_AT_MOST;
 use crate::engine::reading::{Reading, read};
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
 use crate::ports::ticket::Ticket;
+use crate::ports::wanted::Wanted;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
 use crate::words::fault::Fault;
@@ -33,6 +35,8 @@ pub(crate) struct Waiter {
     policy: Arc<Policy>,
     key: Key,
     ticket: Ticket,
+    /// That of its wait for others, while it waits and somebody wants to know.
+    waiting: Wanted,
     deadline: Option<Instant>,
     lane: Lane,
     /// Why a body would run for this caller.
@@ -50,29 +54,6 @@ pub(crate) struct Waiter {
     passed_over: bool,
     /// Whether it has had a place in the fold.
     placed: bool,
-}
-
-/// Where a caller's way has led.
-#[derive(Debug)]
-pub(crate) enum Turn {
-    /// It runs the body.
-    Seat(Seat),
-    /// It has the outcome of a flight it followed.
-    Followed(Outcome),
-    /// It has a stored value.
-    Fresh(Outcome),
-    /// It has a stored value that is past its fresh time.
-    Stale {
-        outcome: Outcome,
-        /// Whether it may start a refresh, and of which state.
-        refresh: Option<Seen>,
-    },
-    /// It has neither.
-    Error(Error),
-    /// Nothing can be shared, not even within this process: it runs the body by itself.
-    Alone,
-    /// There is no room for it in this process.
-    Capped,
 }
 
 impl Waiter {
@@ -94,6 +75,7 @@ impl Waiter {
             policy: Arc::clone(policy),
             key,
             ticket,
+            waiting: Wanted::default(),
             deadline,
             lane: Lane::Shared,
             cause: Cause::Cold,
@@ -205,7 +187,38 @@ impl Waiter {
         std::mem::replace(&mut self.lane, Lane::Solo) != Lane::Solo
     }
 
+    /// The span of the call, where somebody wants it.
+    pub(crate) fn span(&self) -> &Span {
+        self.ticket.span()
+    }
+
+    /// The call is answered by this outcome.
+    pub(crate) fn link(&self, outcome: &Outcome) {
+        if let Some(leader) = outcome.trace {
+            self.core.traces.link(leader, self.span());
+        }
+    }
+
+    /// Its turn has come: what it waited for ends here.
+    pub(crate) fn waited(&mut self, turn: &Turn) {
+        let waited = std::mem::take(&mut self.waiting);
+        waited.record("outcome", turn.label());
+    }
+
+    /// Opens the span of a wait, unless it is open.
+    fn waits(&mut self) {
+        if self.waiting.is_disabled() {
+            self.waiting = Wanted::from(tracing::trace_span!(
+                parent: self.span().id().or_else(|| Span::current().id()),
+                "coalesce.wait",
+                namespace = &**self.key.namespace(),
+                outcome = tracing::field::Empty,
+            ));
+        }
+    }
+
     async fn wait(&mut self, mut member: Member) -> Result<Member, Error> {
+        self.waits();
         let patience = (!member.is_driven()).then(|| now() + PATIENCE);
         let Some(until) = patience.into_iter().chain(self.deadline).min() else {
             member.changed().await;

@@ -7,22 +7,26 @@
 //!  4  1  codec                     48  8  how long the body ran, µs
 //!  5  1  compression               56  8  no refresh before, µs on the server's clock
 //!  6  1  failed refreshes          64  4  length of the payload
-//!  7  1  reserved, 0               68  …  payload
+//!  7  1  length of the trace        68  …  payload
+//!       context, 0 or 25               …  trace context (format/traceparent.rs)
 //! ```
 //!
-//! Numbers are big-endian. Scripts read the status (offset 3) and the token (offset 24), stamp the
+//! Numbers are big-endian. A reader that knows of no trace context finds more bytes than the length says: a miss.
+//! Where no trace context is set, nothing stands there. Scripts read the status (offset 3) and the token (offset 24), stamp the
 //! time (offset 40) and note a failed refresh (offsets 6, 24 and 56); the payload is none of their business.
 
 use std::time::Duration;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
+use super::traceparent::Traceparent;
 use crate::words::clock::{ServerTime, micros};
 use crate::words::key::Key;
 use crate::words::token::Token;
 
 const MAGIC: [u8; 2] = *b"co";
 const VERSION: u8 = 1;
+const TRACE_LEN: u8 = 25;
 
 /// What an envelope says about its flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +82,8 @@ pub struct Envelope {
     pub refresh_after: ServerTime,
     /// The encoded value or error.
     pub payload: Bytes,
+    /// The trace that the flight was part of, where the application has one.
+    pub trace: Option<Traceparent>,
 }
 
 /// Why bytes are not an envelope of a key. All of it is a miss to the caller.
@@ -105,19 +111,23 @@ impl Envelope {
             ran_for,
             refresh_after: ServerTime::default(),
             payload,
+            trace: None,
         }
     }
 
     /// The bytes of this envelope for `key`.
     pub fn encode(&self, key: &Key) -> Bytes {
-        let mut out = BytesMut::with_capacity(Self::HEADER_LEN + self.payload.len());
+        let trace = self.trace.map(Traceparent::to_bytes);
+        let trace = trace.as_ref().map_or(&[][..], |bytes| bytes);
+        let length = Self::HEADER_LEN + self.payload.len() + trace.len();
+        let mut out = BytesMut::with_capacity(length);
         out.put_slice(&MAGIC);
         out.put_u8(VERSION);
         out.put_u8(self.status.byte());
         out.put_u8(self.codec);
         out.put_u8(0);
         out.put_u8(self.failed_refreshes);
-        out.put_u8(0);
+        out.put_u8(if trace.is_empty() { 0 } else { TRACE_LEN });
         out.put_slice(key.digest());
         out.put_slice(self.token.as_bytes());
         out.put_u64(self.computed_at.as_micros());
@@ -126,6 +136,7 @@ impl Envelope {
         // A payload is bounded far below 4 GiB by `max_payload`, whose own ceiling is checked.
         out.put_u32(u32::try_from(self.payload.len()).unwrap_or(u32::MAX));
         out.put_slice(&self.payload);
+        out.put_slice(trace);
         out.freeze()
     }
 
@@ -140,9 +151,15 @@ impl Envelope {
             return Err(Unreadable::OtherKey);
         }
         let length = u32::from_be_bytes(header.slice(64)) as usize;
-        if bytes.len() - Self::HEADER_LEN != length {
+        let trace_len = usize::from(header.byte(7));
+        let body = bytes.slice(Self::HEADER_LEN..);
+        if body.len().checked_sub(trace_len) != Some(length) {
             return Err(Unreadable::Malformed);
         }
+        let trace = match trace_len {
+            0 => None,
+            _ => Some(Traceparent::from_bytes(&body[length..]).ok_or(Unreadable::Malformed)?),
+        };
         Ok(Self {
             status: Status::from_byte(header.byte(3)).ok_or(Unreadable::Malformed)?,
             codec: header.byte(4),
@@ -151,7 +168,8 @@ impl Envelope {
             computed_at: ServerTime::from_micros(u64::from_be_bytes(header.slice(40))),
             ran_for: Duration::from_micros(u64::from_be_bytes(header.slice(48))),
             refresh_after: ServerTime::from_micros(u64::from_be_bytes(header.slice(56))),
-            payload: bytes.slice(Self::HEADER_LEN..),
+            payload: body.slice(..length),
+            trace,
         })
     }
 }
@@ -241,7 +259,41 @@ mod tests {
             ran_for: Duration::from_micros(200_000),
             refresh_after: ServerTime::from_micros(9),
             payload: Bytes::from_static(b"\xa3abc"),
+            trace: None,
         }
+    }
+
+    fn traced() -> Envelope {
+        Envelope {
+            trace: Traceparent::from_bytes(b"tttttttttttttttt\xffssssss\x01\x01"),
+            ..envelope()
+        }
+    }
+
+    /// What stands behind the payload, where the application has a trace.
+    #[test]
+    fn golden_bytes_of_a_trace_context() {
+        let mut golden = envelope().encode(&key()).to_vec();
+        golden[7] = 25;
+        golden.extend_from_slice(b"tttttttttttttttt\xffssssss\x01\x01");
+        assert_eq!(&traced().encode(&key())[..], &golden[..]);
+    }
+
+    #[test]
+    fn a_trace_context_is_read_whole_or_is_a_miss() {
+        let bytes = traced().encode(&key());
+        assert_eq!(Envelope::decode(&key(), &bytes), Ok(traced()));
+        for cut in 0..bytes.len() {
+            assert!(Envelope::decode(&key(), &bytes.slice(..cut)).is_err());
+        }
+        for length in (0..=u8::MAX).filter(|length| *length != TRACE_LEN) {
+            let mut other = bytes.to_vec();
+            other[7] = length;
+            assert!(Envelope::decode(&key(), &other.into()).is_err(), "{length}");
+        }
+        let mut of_zeros = bytes.to_vec();
+        of_zeros[72..88].fill(0);
+        assert!(Envelope::decode(&key(), &of_zeros.into()).is_err());
     }
 
     /// A change here is a new format version: other processes hold the old bytes.
@@ -303,7 +355,7 @@ mod tests {
     #[test]
     fn any_flipped_bit_in_front_of_the_token_is_noticed() {
         let bytes = envelope().encode(&key());
-        for at in (0..24).filter(|at| ![4, 6, 7].contains(at)) {
+        for at in (0..24).filter(|at| ![4, 6].contains(at)) {
             let mut flipped = bytes.to_vec();
             flipped[at] ^= 0x80;
             assert!(

@@ -125,7 +125,9 @@ impl Message {
             return Err(Unreadable::Malformed);
         }
         let mut header = header.to_vec();
+        // The payload stayed behind, and so did the trace context.
         header[64..].fill(0);
+        header[7] = 0;
         Envelope::decode(key, &header.into()).map(|envelope| envelope.token)
     }
 }
@@ -143,6 +145,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::format::traceparent::Traceparent;
 
     fn key() -> Key {
         Key::new("shop::get_order", &[&42_u64])
@@ -184,6 +187,27 @@ mod tests {
                 token: envelope.token
             })
         );
+    }
+
+    #[test]
+    fn a_trace_context_travels_with_a_payload_and_stays_behind_with_one() {
+        let trace = Traceparent::from_bytes(&[7; Traceparent::LEN]);
+        let traced = |payload| Envelope {
+            trace,
+            ..envelope(payload)
+        };
+        let small = Message::wrap_outcome(&traced(1).encode(&key()), None);
+        assert_eq!(
+            Message::decode(&key(), &small),
+            Ok(Message::Outcome {
+                envelope: traced(1),
+                fenced_at: None
+            })
+        );
+        let token = traced(0).token;
+        let big = Message::wrap_outcome(&traced(INLINE_PAYLOAD).encode(&key()), None);
+        assert_eq!(big.len(), HEAD + Envelope::HEADER_LEN);
+        assert_eq!(Message::decode(&key(), &big), Ok(Message::Stored { token }));
     }
 
     #[test]

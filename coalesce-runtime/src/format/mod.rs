@@ -3,3 +3,4 @@
 pub(crate) mod codec;
 pub(crate) mod envelope;
 pub(crate) mod message;
+pub(crate) mod traceparent;

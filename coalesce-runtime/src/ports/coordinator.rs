@@ -105,6 +105,19 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
         Box::pin(ready(Err(Fault::Refused)))
     }
 
+    /// Say that this process knows these names, for so long. Each is a word of the switch's field names. One script
+    /// for a hundred of them.
+    ///
+    /// A coordinator that other processes do not share leaves this and the next as they are.
+    fn announce<'a>(&'a self, _names: &'a [String], _life: Duration) -> Reply<'a, ()> {
+        Box::pin(ready(Ok(())))
+    }
+
+    /// What any process has announced, and whose life has not ended. One `ZRANGE` in Redis.
+    fn announced(&self) -> Reply<'_, Vec<String>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
     /// Close connections in an orderly way.
     fn close(&self) -> Reply<'_, ()>;
 }

@@ -99,6 +99,8 @@ closed_set! {
     MissingHeader = missing_header,
     /// As much was in progress in this process as may be.
     Capped = capped,
+    /// The call site says `self_bypass`, and coalescing has measurably saved nothing lately.
+    NotWorthIt = not_worth_it,
 }
 
 closed_set! {

@@ -7,3 +7,5 @@ pub(crate) mod health;
 pub(crate) mod observed;
 pub(crate) mod observer;
 pub(crate) mod ticket;
+pub(crate) mod trace;
+pub(crate) mod wanted;

@@ -148,6 +148,14 @@ impl Coordinator for Observed {
         self.inner.switch_news()
     }
 
+    fn announce<'a>(&'a self, names: &'a [String], life: Duration) -> Reply<'a, ()> {
+        self.of_process(Operation::Switch, self.inner.announce(names, life))
+    }
+
+    fn announced(&self) -> Reply<'_, Vec<String>> {
+        self.of_process(Operation::Switch, self.inner.announced())
+    }
+
     fn close(&self) -> Reply<'_, ()> {
         self.inner.close()
     }

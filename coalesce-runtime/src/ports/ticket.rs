@@ -1,10 +1,17 @@
 //! The ticket: one call's line in the books, opened when its call site is known and closed exactly once.
+//!
+//! With it goes the call's span. Nobody enters that: what belongs inside names it as its parent, so a call that
+//! is answered at once pays for no more than the question whether somebody wants the span.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Span;
+use tracing::field::Empty;
+
 use super::event::{BypassReason, CallOutcome, Cause, Ending, Event};
 use super::observer::Observers;
+use super::wanted::Wanted;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 use crate::words::policy::Policy;
@@ -16,6 +23,7 @@ pub(crate) struct Ticket {
     line: Option<Line>,
     arrived: Instant,
     timed_out: bool,
+    span: Wanted,
 }
 
 #[derive(Debug)]
@@ -53,7 +61,19 @@ impl Ticket {
             line: Some(line),
             arrived: now(),
             timed_out: false,
+            span: Wanted::from(tracing::debug_span!(
+                "coalesce.call",
+                namespace = &**namespace,
+                outcome = Empty,
+                bypassed = Empty,
+                leader.traceparent = Empty,
+            )),
         }
+    }
+
+    /// The call's span, where somebody wants it.
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
     }
 
     /// When the call came in.
@@ -79,6 +99,7 @@ impl Ticket {
     /// The call's body runs as if the attribute were not there.
     pub(crate) fn bypassed(&self, reason: BypassReason) {
         if let Some(line) = &self.line {
+            self.span.record("bypassed", reason.label());
             let bypassed = Event::Bypassed { reason };
             line.observers.record(&line.namespace, &bypassed);
         }
@@ -87,6 +108,7 @@ impl Ticket {
     fn end(&mut self, outcome: CallOutcome) {
         if let Some(line) = self.line.take() {
             let took = now().saturating_duration_since(self.arrived);
+            self.span.record("outcome", outcome.label());
             let ended = Event::CallEnded { outcome, took };
             line.observers.record(&line.namespace, &ended);
         }
@@ -105,6 +127,7 @@ pub(crate) struct Execution {
     line: Option<Line>,
     cause: Cause,
     started: Instant,
+    span: Wanted,
 }
 
 impl Execution {
@@ -119,7 +142,18 @@ impl Execution {
             line: Some(line),
             cause,
             started: now(),
+            span: Wanted::from(tracing::debug_span!(
+                "coalesce.execution",
+                namespace = &**key.namespace(),
+                cause = cause.label(),
+                outcome = Empty,
+            )),
         }
+    }
+
+    /// The span that the body runs in, where somebody wants it.
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
     }
 
     /// When it started.
@@ -134,6 +168,7 @@ impl Execution {
 
     fn tell(&mut self, ending: Ending, ended: Instant) {
         if let Some(line) = self.line.take() {
+            self.span.record("outcome", ending.label());
             let ended = Event::ExecutionEnded {
                 cause: self.cause,
                 ending,

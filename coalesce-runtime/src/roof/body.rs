@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use tracing::{Instrument as _, Span};
+
 use super::shape::{Received, Shape};
 use crate::flight::context::Context;
 use crate::flight::core::Core;
@@ -16,7 +18,8 @@ use crate::flight::leader::{Produced, Report, Runner};
 use crate::flight::refresh;
 use crate::flight::seat::Seat;
 use crate::flight::settlement::Outcome;
-use crate::flight::waiter::{Turn, Waiter};
+use crate::flight::turn::Turn;
+use crate::flight::waiter::Waiter;
 use crate::format::envelope::{Seen, Status};
 use crate::ports::event::{CallOutcome, Cause, Ending, Event, Incident};
 use crate::ports::ticket::{Execution, Ticket};
@@ -95,7 +98,7 @@ impl Scene {
                 }
                 Next::Stale(answer, outdated) => {
                     if let Some(outdated) = outdated {
-                        self.refresh_behind(shape, || Box::pin(body()), outdated);
+                        self.refresh_behind(shape, || Box::pin(body()), outdated, waiter.span());
                     }
                     waiter.answered(CallOutcome::Stale);
                     answer
@@ -139,7 +142,7 @@ impl Scene {
                     answer
                 }
                 Next::Seat(seat) => {
-                    let context = Context::of_flight(&self.key);
+                    let context = Context::of_flight(&self.key, waiter.span());
                     let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
                     let value = context.run(flight).await;
                     waiter.settled().await.close(CallOutcome::Led);
@@ -163,34 +166,45 @@ impl Scene {
 
     /// Runs the body for its caller and nobody else.
     async fn alone<Fut: Future + Unpin>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
-        let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
-        let value = Context::of_flight(&self.key).run(body).await;
-        execution.end(Ending::Value, now());
+        let flight = Box::pin(async {
+            let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
+            let value = body.instrument(execution.span().clone()).await;
+            execution.end(Ending::Value, now());
+            value
+        });
+        let context = Context::of_flight(&self.key, waiter.span());
+        let value = context.run(flight).await;
         waiter.answered(CallOutcome::Led);
         value
     }
 
-    /// Starts a refresh of the state marked `outdated`.
+    /// Starts a refresh of the state marked `outdated`, on behalf of the call with this span.
     pub(crate) fn refresh_behind<R, S>(
         &self,
         shape: S,
         body: impl FnOnce() -> Boxed<R>,
         outdated: Seen,
+        call: &Span,
     ) where
         R: Send + 'static,
         S: Shape<R>,
     {
-        refresh::start(&self.core, &self.policy, &self.key, outdated, || {
-            self.clone().refresher(shape, body())
-        });
+        refresh::start(
+            &self.core,
+            &self.policy,
+            &self.key,
+            outdated,
+            call,
+            |span| self.clone().refresher(shape, body(), span),
+        );
     }
 
-    fn refresher<R, S>(self, shape: S, body: Boxed<R>) -> Runner
+    fn refresher<R, S>(self, shape: S, body: Boxed<R>, span: &Span) -> Runner
     where
         R: Send + 'static,
         S: Shape<R>,
     {
-        let context = Context::of_flight(&self.key);
+        let context = Context::of_flight(&self.key, span);
         Box::new(move |seat| {
             Box::pin(context.run(async move {
                 self.run(seat, shape, body).await;
@@ -204,7 +218,7 @@ impl Scene {
         S: Shape<R>,
     {
         let scene = self.clone();
-        let context = Context::of_flight(&self.key);
+        let context = Context::of_flight(&self.key, waiter.span());
         // A task of its own: the flight goes on when this caller goes away.
         let flight = tokio::spawn(context.run(async move { scene.run(seat, shape, body).await }));
         let ended = flight.await;
@@ -231,8 +245,9 @@ impl Scene {
         Fut: Future<Output = R>,
     {
         let execution = Execution::start(&self.core.observers, &self.key, seat.cause());
-        let started = execution.started();
-        let value = body.await;
+        let (started, span) = (execution.started(), execution.span().clone());
+        let trace = span.in_scope(|| self.core.traces.current());
+        let value = body.instrument(span).await;
         let ended = now();
         seat.close();
         let (limit, shared_here) = (self.policy.max_payload, seat.has_followers());
@@ -246,6 +261,7 @@ impl Scene {
             produced,
             started,
             ended,
+            trace,
         });
         value
     }
@@ -262,6 +278,7 @@ impl Scene {
 
     /// What a turn means to its caller; `None` when there is to be another.
     fn next<R, S: Shape<R>>(&self, waiter: &mut Waiter, turn: Turn, shape: S) -> Option<Next<R>> {
+        waiter.waited(&turn);
         let (outcome, stale) = match turn {
             Turn::Seat(seat) => return Some(Next::Seat(seat)),
             Turn::Error(error) => {
@@ -278,22 +295,17 @@ impl Scene {
             Turn::Fresh(outcome) => (outcome, Some(Stored::Fresh)),
             Turn::Stale { outcome, refresh } => (outcome, Some(Stored::Stale(refresh))),
         };
-        let namespace = self.key.namespace();
-        Some(
-            match (
-                shape.decode(Received {
-                    outcome: &outcome,
-                    namespace,
-                }),
-                stale,
-            ) {
-                (Some(answer), None) => Next::Answer(answer, CallOutcome::Followed),
-                (Some(answer), Some(Stored::Fresh)) => Next::Answer(answer, CallOutcome::Fresh),
-                (Some(answer), Some(Stored::Stale(refresh))) => Next::Stale(answer, refresh),
-                (None, _) if waiter.pass_over(&outcome) => return None,
-                (None, _) => Next::Alone,
-            },
-        )
+        let answer = read_as(shape, &outcome, &self.key);
+        if answer.is_some() {
+            waiter.link(&outcome);
+        }
+        Some(match (answer, stale) {
+            (Some(answer), None) => Next::Answer(answer, CallOutcome::Followed),
+            (Some(answer), Some(Stored::Fresh)) => Next::Answer(answer, CallOutcome::Fresh),
+            (Some(answer), Some(Stored::Stale(refresh))) => Next::Stale(answer, refresh),
+            (None, _) if waiter.pass_over(&outcome) => return None,
+            (None, _) => Next::Alone,
+        })
     }
 }
 

@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::backend::Backend;
 use super::coalescer::{Coalescer, Inner, address_of, environment};
+use super::self_bypass::SelfBypass;
 use super::site::CallSite;
-use crate::backend::memory::MemoryCoordinator;
-use crate::backend::redis::{RedisCoordinator, RedisSettings};
 use crate::books::Books;
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
@@ -16,14 +16,12 @@ use crate::flight::core::{Core, Settings};
 use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::observer::{Observer, Observers};
+use crate::ports::trace::{TraceContext, Traces};
 use crate::words::clock::now;
 use crate::words::error::{BuildError, Problem};
 use crate::words::policy::Policy;
 
 inventory::collect!(&'static CallSite);
-
-/// The environment variable that names the Redis to use when the builder names none.
-const URL_VARIABLE: &str = "COALESCE_REDIS_URL";
 
 /// The environment variable that makes every call of one process run as if no attribute were there.
 const DISABLED_VARIABLE: &str = "COALESCE_DISABLED";
@@ -41,6 +39,7 @@ pub struct CoalescerBuilder {
     settings: Settings,
     values: HashMap<String, String>,
     observers: Guests,
+    traces: Traces,
     advise_every: Option<Duration>,
     #[cfg(feature = "metrics")]
     shows_gauges: bool,
@@ -53,27 +52,6 @@ struct Guests(Vec<Arc<dyn Observer>>);
 impl fmt::Debug for Guests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} observers", self.0.len())
-    }
-}
-
-#[derive(Default)]
-enum Backend {
-    #[default]
-    FromEnvironment,
-    InProcess,
-    Redis(String),
-    Given(Arc<dyn Coordinator>),
-}
-
-impl fmt::Debug for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FromEnvironment => "FromEnvironment",
-            Self::InProcess => "InProcess",
-            // The URL holds a password.
-            Self::Redis(_) => "Redis",
-            Self::Given(_) => "Given",
-        })
     }
 }
 
@@ -183,6 +161,15 @@ impl CoalescerBuilder {
         self
     }
 
+    /// Links calls to the trace of the body that answered them, in whichever process that ran. Default: none;
+    /// the spans of this process are there in any case.
+    pub fn trace_context(self, context: Arc<dyn TraceContext>) -> Self {
+        Self {
+            traces: Traces::of(context),
+            ..self
+        }
+    }
+
     /// Logs every `pause` what the advisor says of each namespace with a hundred calls or more, at the level
     /// of information. From a second to a day. Default: never; [`snapshot`](Coalescer::snapshot) has it at any time.
     pub const fn advise_every(mut self, pause: Duration) -> Self {
@@ -229,13 +216,18 @@ impl CoalescerBuilder {
         let mut problems = self.settings_problems();
         let policies = self.policies(&mut problems);
         let disabled = disabled(&mut problems);
-        let coordinator = match self.coordinate(&mut problems).await {
+        let coordinator = match self
+            .backend
+            .coordinate(self.prefix.as_deref(), self.deadline, &mut problems)
+            .await
+        {
             Some(coordinator) if problems.is_empty() => coordinator,
             _ => return Err(BuildError::of(problems)),
         };
         let books = Arc::<Books>::default();
         let observers = Observers::new(Arc::clone(&books) as Arc<dyn Observer>, self.observers.0);
-        let core = Arc::new(Core::new(coordinator, self.settings, Arc::new(observers)));
+        let core = Core::new(coordinator, self.settings, observers.into(), self.traces);
+        let core = Arc::new(core);
         core.switchboard.reread().await;
         tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
         if let Some(pause) = self.advise_every {
@@ -245,13 +237,16 @@ impl CoalescerBuilder {
         if self.shows_gauges {
             tokio::spawn(super::gauges::show(Arc::downgrade(&core)));
         }
-        Ok(Coalescer(Arc::new(Inner {
+        let inner = Arc::new(Inner {
             core,
+            self_bypass: SelfBypass::new(Arc::clone(&books)),
             books,
             built: now(),
             policies,
             disabled,
-        })))
+        });
+        tokio::spawn(super::known::announce(Arc::downgrade(&inner)));
+        Ok(Coalescer(inner))
     }
 
     fn settings_problems(&self) -> Vec<Problem> {
@@ -329,41 +324,6 @@ impl CoalescerBuilder {
             })
             .collect()
     }
-
-    async fn coordinate(&self, problems: &mut Vec<Problem>) -> Option<Arc<dyn Coordinator>> {
-        let url = match &self.backend {
-            Backend::Given(coordinator) => return Some(Arc::clone(coordinator)),
-            Backend::InProcess => return Some(Arc::new(MemoryCoordinator::new())),
-            Backend::Redis(url) => url.clone(),
-            Backend::FromEnvironment => match environment(URL_VARIABLE) {
-                Some(url) => url,
-                None => {
-                    tracing::warn!(
-                        "no Redis is configured ({URL_VARIABLE} is not set): calls are coalesced within this process only"
-                    );
-                    return Some(Arc::new(MemoryCoordinator::new()));
-                }
-            },
-        };
-        if !problems.is_empty() {
-            // A program that will not start has no use for a connection.
-            return None;
-        }
-        let mut settings = RedisSettings::new(url);
-        if let Some(prefix) = &self.prefix {
-            settings = settings.prefix(prefix);
-        }
-        if let Some(deadline) = self.deadline {
-            settings = settings.deadline(deadline);
-        }
-        match RedisCoordinator::connect(settings).await {
-            Ok(coordinator) => Some(Arc::new(coordinator)),
-            Err(wrong) => {
-                problems.push(problem("redis", wrong.to_string()));
-                None
-            }
-        }
-    }
 }
 
 /// Every annotated function of the program, in no particular order.
@@ -382,7 +342,7 @@ fn disabled(problems: &mut Vec<Problem>) -> bool {
     })
 }
 
-fn problem(option: &str, message: String) -> Problem {
+pub(super) fn problem(option: &str, message: String) -> Problem {
     Problem {
         place: "Coalescer::builder()".to_owned(),
         option: option.to_owned(),

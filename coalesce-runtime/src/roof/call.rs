@@ -145,7 +145,7 @@ impl Call {
             }
             Located::Here(coalescer, scene) => {
                 let ticket = Ticket::of_call(&scene.core.observers, &scene.key, &scene.policy);
-                match route(&coalescer, &scene.policy, &scene.key) {
+                match route_of_call(&coalescer, &scene.policy, &scene.key) {
                     Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
                     Route::Coalesce => Prepared::Coalesce(scene, ticket),
                 }
@@ -193,6 +193,19 @@ impl Call {
                 Located::MissingHeader(coalescer, policy, namespace, error)
             }
         }
+    }
+}
+
+/// The same of a call that nobody asked to be a flight: it may not be worth it.
+pub(crate) fn route_of_call(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
+    let is_past = || {
+        let fresh_ttl = policy.clocks().fresh();
+        let judge = &coalescer.0.self_bypass;
+        policy.self_bypass && judge.is_past(key.namespace(), fresh_ttl)
+    };
+    match route(coalescer, policy, key) {
+        Route::Coalesce if is_past() => Route::Bypass(BypassReason::NotWorthIt),
+        route => route,
     }
 }
 

@@ -1,19 +1,25 @@
 //! The coalescer: one per process and Redis, cheap to clone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::builder::CoalescerBuilder;
 use super::direct::DirectCall;
+use super::self_bypass::SelfBypass;
 use super::site::CallSite;
 use crate::books::Books;
 use crate::books::snapshot::{Counts, Gauges, NamespaceSnapshot, Snapshot};
+#[cfg(feature = "axum")]
+use crate::engine::ask::ReplaceAsk;
 use crate::flight::core::Core;
-use crate::words::clock::{Instant, now};
+use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
+#[cfg(feature = "axum")]
+use crate::words::key::Key;
+use crate::words::key_text::unescape;
 use crate::words::policy::Policy;
-use crate::words::switch::{Position, Scope};
+use crate::words::switch::{Position, Scope, Turned};
 
 /// Coalesces calls through one coordinator: Redis, or the memory of this process.
 ///
@@ -27,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) core: Arc<Core>,
     pub(crate) books: Arc<Books>,
     pub(crate) built: Instant,
+    pub(crate) self_bypass: SelfBypass,
     /// The resolved policy of each call site, by the site's address.
     pub(crate) policies: HashMap<usize, Arc<Policy>>,
     /// A process can be told to run every body as if no attribute were there.
@@ -124,8 +131,9 @@ impl Coalescer {
     }
 
     /// Turns the kill switch of `scope`, in every process of the fleet: within milliseconds, or within
-    /// a second where the message is lost. Answers the position that it replaces. One round trip here,
-    /// none per call anywhere.
+    /// a second where the message is lost. Answers the position that it replaces, and whether anybody has such a
+    /// namespace: look at it, or a misspelt name passes for a success. Two round trips here, a third for a namespace
+    /// that this process does not know, and none per call anywhere.
     ///
     /// While a scope is off its calls run as if the attribute were not there, without any Redis traffic.
     /// A namespace's own position counts more than that of everything.
@@ -133,12 +141,13 @@ impl Coalescer {
     /// # Errors
     ///
     /// When the coordinator gave no answer: the switch may have been turned all the same.
-    pub async fn switch(
-        &self,
-        scope: &Scope,
-        position: &Position,
-    ) -> Result<Option<Position>, Fault> {
-        self.turn(scope, Some(position.encode())).await
+    pub async fn switch(&self, scope: &Scope, position: &Position) -> Result<Turned, Fault> {
+        let replaced = self.turn(scope, Some(position.encode())).await?;
+        let known = match scope {
+            Scope::Everything => true,
+            Scope::Namespace(namespace) => self.knows(namespace).await,
+        };
+        Ok(Turned { replaced, known })
     }
 
     /// Takes the position of `scope` away: a namespace follows the position of everything again, and
@@ -154,6 +163,32 @@ impl Coalescer {
     /// The position of `scope` as this process knows it. No round trip.
     pub fn position(&self, scope: &Scope) -> Option<Position> {
         self.0.core.switchboard.position(scope)
+    }
+
+    /// Every position as this process knows it: that of everything, and those of namespaces. No round trip.
+    pub fn positions(&self) -> (Option<Position>, BTreeMap<String, Position>) {
+        let mut positions = self.0.core.switchboard.positions();
+        let everything = positions.remove(&Scope::Everything.field());
+        let readable = |field: String| unescape(&field).unwrap_or(field);
+        let of_namespaces = positions.into_iter();
+        let of_namespaces = of_namespaces.map(|(field, position)| (readable(field), position));
+        (everything, of_namespaces.collect())
+    }
+
+    /// Puts a state in place from outside any flight. One round trip.
+    #[cfg(feature = "axum")]
+    pub(crate) async fn replace(&self, key: &Key, ask: &ReplaceAsk) -> Result<bool, Fault> {
+        let core = &self.0.core;
+        let answer = core.coordinator.replace(key, ask).await;
+        // Newcomers of this process ask for themselves from now on, whatever the answer was.
+        core.fold.detach_key(key);
+        answer
+    }
+
+    /// The moment `span` from now on the coordinator's clock: the end of a [`Position`]. No round trip.
+    pub fn moment_in(&self, span: Duration) -> ServerTime {
+        let clock = self.0.core.coordinator.clock();
+        clock.server_at(now()).plus(span)
     }
 
     async fn turn(&self, scope: &Scope, text: Option<String>) -> Result<Option<Position>, Fault> {

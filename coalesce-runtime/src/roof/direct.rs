@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::body::Scene;
-use super::call::{Passage, Route, route};
+use super::call::{Passage, Route, route_of_call};
 use super::coalescer::Coalescer;
 use super::form::{ErrorMessage, Plain};
 use super::shape::{Bare, Fallible, Shape};
@@ -88,7 +88,7 @@ impl DirectCall {
     {
         let key = self.key.finish(self.namespace, self.policy.version);
         let ticket = Ticket::of_call(&self.coalescer.0.core.observers, &key, &self.policy);
-        match route(&self.coalescer, &self.policy, &key) {
+        match route_of_call(&self.coalescer, &self.policy, &key) {
             Route::Bypass(reason) => {
                 let passage = Passage::new(ticket, reason);
                 passage.through(Box::pin(body())).await

@@ -1,6 +1,7 @@
 //! Floor 5: what users and generated code see.
 
 mod advice;
+mod backend;
 pub(crate) mod body;
 pub(crate) mod builder;
 pub(crate) mod call;
@@ -12,7 +13,11 @@ pub(crate) mod form;
 #[cfg(feature = "metrics")]
 mod gauges;
 pub(crate) mod health;
+mod known;
+#[cfg(feature = "tower")]
+pub(crate) mod layer;
 pub(crate) mod probe;
+pub(crate) mod self_bypass;
 pub(crate) mod shape;
 pub(crate) mod site;
 pub(crate) mod site_list;

@@ -29,6 +29,7 @@ pub struct CallSite {
     keep_errors: Option<Clock>,
     max_payload: Option<&'static str>,
     enabled: Option<&'static str>,
+    self_bypass: Option<&'static str>,
     pub(super) header_keys: &'static [&'static str],
     missing_header: Option<&'static str>,
     errors: Option<&'static str>,
@@ -103,6 +104,7 @@ impl CallSite {
             keep_errors: None,
             max_payload: None,
             enabled: None,
+            self_bypass: None,
             header_keys: &[],
             missing_header: None,
             errors: None,
@@ -132,7 +134,7 @@ impl CallSite {
         self
     }
 
-    texts! { missing_header, errors, on_redis_error, max_payload, enabled, namespace, in_entry, }
+    texts! { missing_header, errors, on_redis_error, max_payload, enabled, self_bypass, namespace, in_entry, }
 
     /// The policy this site means, when `lookup` knows the values; problems go into `problems`.
     pub(crate) fn policy(&self, lookup: &dyn Lookup, problems: &mut Vec<Problem>) -> Policy {
@@ -152,6 +154,9 @@ impl CallSite {
         let enabled = self
             .enabled
             .and_then(|raw| reader.read("enabled", raw, switch));
+        let self_bypass = self
+            .self_bypass
+            .and_then(|raw| reader.read("self_bypass", raw, switch));
         let missing_header = reader.word("missing_header", self.missing_header, &MISSING_HEADER);
         let on_error = reader.word("errors", self.errors, &ERRORS);
         let on_redis_error = reader.word("on_redis_error", self.on_redis_error, &ON_REDIS_ERROR);
@@ -171,6 +176,7 @@ impl CallSite {
             header_keys: reader.header_keys(),
             missing_header,
             enabled: enabled.unwrap_or(true),
+            self_bypass: self_bypass.unwrap_or(false),
         }
     }
 }
@@ -278,6 +284,7 @@ mod tests {
             .on_redis_error("${UNSET:fail}")
             .max_payload("${UNSET:2KiB}")
             .enabled("${UNSET:off}")
+            .self_bypass("${UNSET:on}")
             .keep_errors("${UNSET:0}")
             .wait_timeout("${UNSET:none}");
         let policy = resolved(site).unwrap();
@@ -286,6 +293,7 @@ mod tests {
         assert_eq!(policy.on_error, OnError::Retry);
         assert_eq!(policy.on_redis_error, OnRedisError::Fail);
         assert_eq!((policy.max_payload, policy.enabled), (2048, false));
+        assert!(policy.self_bypass);
         assert_eq!(policy.clocks.wait(), None);
     }
 

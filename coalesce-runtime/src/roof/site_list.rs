@@ -134,6 +134,9 @@ impl fmt::Display for ConfiguredSite {
         if !policy.enabled {
             f.write_str(" DISABLED")?;
         }
+        if policy.self_bypass {
+            f.write_str(" self_bypass")?;
+        }
         write!(f, " fresh {}", short(clocks.fresh()))?;
         write!(f, " stale {}", short(clocks.stale()))?;
         write!(f, " pending {}", short(clocks.pending()))?;

@@ -43,6 +43,19 @@ impl Key {
         builder.finish(namespace.into(), None)
     }
 
+    /// The key with this text behind its namespace, as it stands in Redis. `None`: no key has such a text.
+    #[cfg(any(feature = "axum", feature = "cli"))]
+    pub(crate) fn of_text(namespace: &str, version: Option<u32>, text: &str) -> Option<Self> {
+        let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
+        let builder = KeyBuilder {
+            text: text.to_owned(),
+            started: true,
+        };
+        text.bytes()
+            .all(plain)
+            .then(|| builder.finish(namespace.into(), version))
+    }
+
     /// The escaped text `<namespace>:<key>`, the hash tag of the key's three names in Redis.
     pub fn tag(&self) -> &str {
         &self.0.tag
@@ -240,20 +253,6 @@ fn digest(namespace: &str, version: Option<u32>, key: &str) -> [u8; Key::DIGEST_
     let mut digest = [0; Key::DIGEST_LEN];
     digest.copy_from_slice(&full[..Key::DIGEST_LEN]);
     digest
-}
-
-/// Escapes a prefix: the part of every Redis name that the application chooses.
-pub(crate) fn escaped_prefix(prefix: &str) -> String {
-    let mut out = String::new();
-    for byte in prefix.bytes() {
-        let plain = byte.is_ascii_graphic() && !b"{}:%".contains(&byte);
-        if plain {
-            out.push(char::from(byte));
-        } else {
-            push_escaped(byte, &mut out);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -39,6 +39,20 @@ pub(crate) fn unescape(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Escapes a prefix: the part of every Redis name that the application chooses.
+pub(crate) fn escaped_prefix(prefix: &str) -> String {
+    let mut out = String::new();
+    for byte in prefix.bytes() {
+        let plain = byte.is_ascii_graphic() && !b"{}:%".contains(&byte);
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            push_escaped(byte, &mut out);
+        }
+    }
+    out
+}
+
 /// Appends one byte as `%XX`.
 pub(crate) fn push_escaped(byte: u8, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";

@@ -9,6 +9,8 @@ pub(crate) mod key_part;
 mod key_part_foreign;
 pub(crate) mod key_text;
 pub(crate) mod key_writer;
+pub(crate) mod known;
+pub(crate) mod limiter;
 pub(crate) mod policy;
 pub(crate) mod switch;
 pub(crate) mod token;

@@ -62,6 +62,18 @@ pub struct Position {
     pub reason: String,
 }
 
+/// What came of turning a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a switch for a namespace that nobody has is turned, and changes nothing"]
+pub struct Turned {
+    /// The position that stood there.
+    pub replaced: Option<Position>,
+    /// Whether any process has such a namespace: a call site of its program, or one that has been called. `false`
+    /// where none has said so within an hour, or where that cannot be read; the position is set all the same. Who
+    /// has just been called for the first time is known to the others within ten seconds.
+    pub known: bool,
+}
+
 /// The first word of every position: what else stands there is not a position.
 const MARK: &str = "co1";
 
@@ -81,6 +93,15 @@ impl Position {
         Self {
             on: true,
             ..Self::off()
+        }
+    }
+
+    /// The same position, which ends by itself at a moment on the coordinator's clock.
+    #[must_use]
+    pub fn until(self, end: ServerTime) -> Self {
+        Self {
+            until: Some(end),
+            ..self
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coalesce_runtime::coordination::{Coordinator as _, ServerTime};
-use coalesce_runtime::{Position, Scope};
+use coalesce_runtime::{Coalescer, Position, Scope};
 
 use crate::fleet::{Fleet, Ledger, MS, all};
 
@@ -28,6 +28,26 @@ async fn news() {
     tokio::time::sleep(MS).await;
 }
 
+async fn turn(pod: &Coalescer, scope: &Scope, position: Position) {
+    let turned = pod.switch(scope, &position).await;
+    assert!(turned.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_switch_for_a_namespace_that_nobody_has_says_so() {
+    let fleet = Fleet::of(1).await;
+    let pod = &fleet.pods[0];
+    let scope = Scope::namespace("shop::get_ordr");
+    let turned = pod.switch(&scope, &Position::off()).await.unwrap();
+    assert!(!turned.known);
+    assert_eq!(runs_of_a_burst(&fleet, "shop::get_ordr").await, 10);
+    let turned = pod.switch(&scope, &Position::on()).await.unwrap();
+    assert_eq!(
+        (turned.replaced, turned.known),
+        (Some(Position::off()), true)
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn everything_is_switched_off_and_on_in_every_process() {
     let fleet = Fleet::of(3).await;
@@ -37,7 +57,8 @@ async fn everything_is_switched_off_and_on_in_every_process() {
     };
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
     let off = Position::off().because("ada", "too slow");
-    assert_eq!(pod.switch(&Scope::Everything, &off).await, Ok(None));
+    let turned = pod.switch(&Scope::Everything, &off).await.unwrap();
+    assert_eq!((turned.replaced, turned.known), (None, true));
     news().await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 30);
     assert_eq!(
@@ -57,18 +78,13 @@ async fn a_namespaces_own_position_counts_more_than_that_of_everything() {
     let fleet = Fleet::of(2).await;
     news().await;
     let pod = &fleet.pods[0];
-    pod.switch(&Scope::namespace("slow"), &Position::off())
-        .await
-        .unwrap();
+    let slow = Scope::namespace("slow");
+    turn(pod, &slow, Position::off()).await;
     news().await;
     assert_eq!(runs_of_a_burst(&fleet, "slow").await, 20);
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
-    pod.switch(&Scope::Everything, &Position::off())
-        .await
-        .unwrap();
-    pod.switch(&Scope::namespace("slow"), &Position::on())
-        .await
-        .unwrap();
+    turn(pod, &Scope::Everything, Position::off()).await;
+    turn(pod, &slow, Position::on()).await;
     news().await;
     assert_eq!(runs_of_a_burst(&fleet, "slow").await, 1);
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 20);
@@ -83,14 +99,8 @@ async fn a_position_with_an_end_ends_by_itself() {
         .clock()
         .server_at(tokio::time::Instant::now())
         .plus(5_000 * MS);
-    let off = Position {
-        until: Some(until),
-        ..Position::off()
-    };
-    fleet.pods[0]
-        .switch(&Scope::Everything, &off)
-        .await
-        .unwrap();
+    let off = Position::off().until(until);
+    turn(&fleet.pods[0], &Scope::Everything, off).await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
     tokio::time::sleep(5_000 * MS).await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);

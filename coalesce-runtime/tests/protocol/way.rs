@@ -1,6 +1,8 @@
 //! A pod's way to the coordinator, which can be cut: its questions then come back with a fault.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
@@ -14,18 +16,42 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Way {
     inner: MemoryCoordinator,
+    /// How long a question and its answer take.
+    trip: Duration,
     cut: Mutex<Option<Fault>>,
     /// When the first question since the cut was asked.
     missed: Mutex<Option<Instant>>,
+    /// Whether no message comes through.
+    deaf: AtomicBool,
+    /// What the next BEGIN finds as the state.
+    planted: Mutex<Option<Bytes>>,
 }
 
 impl Way {
     pub fn to(inner: &MemoryCoordinator) -> Arc<Self> {
+        Self::long(inner, Duration::ZERO)
+    }
+
+    /// A way on which each question takes so long.
+    pub fn long(inner: &MemoryCoordinator, trip: Duration) -> Arc<Self> {
         Arc::new(Self {
             inner: inner.clone(),
+            trip,
             cut: Mutex::default(),
             missed: Mutex::default(),
+            deaf: AtomicBool::default(),
+            planted: Mutex::default(),
         })
+    }
+
+    /// From now on whoever listens hears nothing.
+    pub fn loses_messages(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+    }
+
+    /// The next BEGIN finds this state.
+    pub fn plants(&self, state: Bytes) {
+        *self.planted.lock().unwrap() = Some(state);
     }
 
     /// From now on no question is answered.
@@ -44,7 +70,13 @@ impl Way {
 
     fn pass<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
         let Some(fault) = *self.cut.lock().unwrap() else {
-            return answer;
+            if self.trip.is_zero() {
+                return answer;
+            }
+            return Box::pin(async move {
+                tokio::time::sleep(self.trip).await;
+                answer.await
+            });
         };
         self.missed.lock().unwrap().get_or_insert_with(Instant::now);
         Box::pin(async move {
@@ -70,7 +102,10 @@ impl Coordinator for Way {
     }
 
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
-        self.pass(self.inner.begin(key, ask))
+        match self.planted.lock().unwrap().take() {
+            Some(state) => Box::pin(async { Ok(BeginAnswer::State(state)) }),
+            None => self.pass(self.inner.begin(key, ask)),
+        }
     }
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
@@ -90,11 +125,15 @@ impl Coordinator for Way {
     }
 
     fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
+        if self.deaf.load(Ordering::Relaxed) {
+            return Box::pin(async { self.inner.listen(&Key::new("elsewhere", &[])).await });
+        }
         self.pass(self.inner.listen(key))
     }
 
     fn listening(&self, key: &Key) -> Option<Listener> {
-        self.inner.listening(key)
+        let hears = !self.deaf.load(Ordering::Relaxed);
+        hears.then(|| self.inner.listening(key)).flatten()
     }
 
     fn subscriptions(&self) -> usize {

@@ -274,7 +274,7 @@ impl<'a> Stage<'a> {
             }
         }
         if alive.len() == self.pods.len() {
-            self.only_the_switch_is_watched().await;
+            self.only_the_standing_tasks_are_left().await;
         }
         for pod in alive {
             let snapshot = self.pods[pod].snapshot();
@@ -282,13 +282,13 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// S10: the tasks that are left keep the pods' copies of the kill switch up to date.
-    async fn only_the_switch_is_watched(&self) {
+    /// S10: the tasks that are left keep the pods' copies of the kill switch up to date, and tell of their namespaces.
+    async fn only_the_standing_tasks_are_left(&self) {
         let metrics = tokio::runtime::Handle::current().metrics();
         // A task ends at the next turn of the scheduler.
         tokio::task::yield_now().await;
         let tasks = metrics.num_alive_tasks() - self.hub.travelling();
-        if tasks <= self.pods.len() {
+        if tasks <= 2 * self.pods.len() {
             return;
         }
         let sentence = format!("{tasks} tasks are left of {} pods", self.pods.len());

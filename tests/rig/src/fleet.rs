@@ -1,7 +1,8 @@
 //! A fleet: one server, a ledger, and pods that make the same calls at once.
 
 use crate::ledger::Ledger;
-use crate::pod::{Answer, Burst, Pod, fleet};
+use crate::orders::{Answer, Burst};
+use crate::pod::{Pod, fleet};
 use crate::server::RedisServer;
 use crate::topology::eventually;
 

@@ -9,12 +9,14 @@
     reason = "a test fails by panicking, and so does what it is built with"
 )]
 
+mod books;
 pub mod chaos;
 mod checker;
 mod fleet;
 mod folder;
 mod ledger;
 mod monitor;
+mod orders;
 mod pod;
 mod process;
 mod proxy;
@@ -24,11 +26,13 @@ mod service;
 mod topology;
 mod totals;
 
-pub use checker::{Checker, Expectation, Findings, check, takeovers};
+pub use books::unbalanced;
+pub use checker::{Checker, Expectation, Findings, Standstills, check, takeovers};
 pub use fleet::Fleet;
 pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
-pub use pod::{Answer, Burst, Fails, Order, Pod, PodState, Site, Tally, fleet};
+pub use orders::{Answer, Burst, Fails, Order, Page, PodState, Site, Tally};
+pub use pod::{Pod, fleet};
 pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;

@@ -1,210 +1,15 @@
 //! Pods: child processes that call annotated functions when told to.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::ledger::Ledger;
+use crate::orders::{Answer, Burst, Order, PodState, Tally};
 use crate::process::signal;
 use crate::topology::Topology;
-
-/// Which annotated function a pod calls.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum Site {
-    /// Retains nothing.
-    InFlight,
-    /// Retains nothing; followers of a failed flight elect once more.
-    Retry,
-    /// Fresh for a minute.
-    Fresh,
-    /// Fresh for a second, stale for a minute.
-    Stale,
-    /// Fresh for a second.
-    Brief,
-    /// Retains nothing, ceiling of 1,000 bytes, value of 5,000.
-    Oversized,
-    /// Pending 2 s, wait 5 s.
-    Short,
-    /// Retains nothing; every argument is part of the key, the caller's name among them.
-    EveryCaller,
-    /// The same with the caller's name skipped.
-    AnyCaller,
-    /// Pending `RIG_PENDING` or 200 ms, wait `RIG_WAIT` or 400 ms.
-    Patient,
-    /// Waits as long as it takes.
-    Endless,
-    /// Enabled unless `RIG_ENABLED` says otherwise.
-    Switched,
-    /// The key is a hash map, whose order is another in every process.
-    Mapped,
-    /// A method `get` of a type `Service` in one module.
-    OneService,
-    /// A method `get` of a type `Service` in another module.
-    OtherService,
-    /// Calls itself with its own key, twice over.
-    Recursive,
-}
-
-/// When a body fails.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub enum Fails {
-    /// Never.
-    Never,
-    /// Always.
-    Always,
-    /// When it is the first in the ledger.
-    First,
-    /// Always, with an error that says nothing.
-    Silently,
-    /// When it is the first in the ledger, by a panic.
-    FirstPanics,
-}
-
-/// Calls to make at once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Burst {
-    /// The function.
-    pub site: Site,
-    /// Caller number n calls key n modulo their number.
-    pub keys: Vec<String>,
-    /// How many callers.
-    pub callers: usize,
-    /// How often each calls, back to back.
-    pub rounds: usize,
-    /// For how long each calls, back to back, instead; in milliseconds.
-    pub lasts_ms: Option<u64>,
-    /// How many bytes more than usual the value has.
-    pub filler: usize,
-    /// How long a caller of a load rests between two calls, in milliseconds.
-    pub pause_ms: u64,
-    /// How long after one another callers start, in milliseconds.
-    pub gap_ms: u64,
-    /// When the first caller starts, in milliseconds.
-    pub delay_ms: u64,
-    /// How long the body takes.
-    pub body_ms: u64,
-    /// When the body fails.
-    pub fails: Fails,
-    /// How long a caller lives, in milliseconds; then its call is dropped, as by a client that disconnects.
-    pub dropped_after_ms: Option<u64>,
-}
-
-impl Burst {
-    /// `callers` of one key at once, with a body of 100 ms that never fails.
-    pub fn of(site: Site, callers: usize) -> Self {
-        let keys = vec!["a".to_owned()];
-        Self {
-            site,
-            keys,
-            callers,
-            rounds: 1,
-            lasts_ms: None,
-            filler: 0,
-            pause_ms: 0,
-            gap_ms: 0,
-            delay_ms: 0,
-            body_ms: 100,
-            fails: Fails::Never,
-            dropped_after_ms: None,
-        }
-    }
-}
-
-/// How one call was answered.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Answer {
-    /// The key it asked for.
-    pub key: String,
-    /// The key that the value says it is of.
-    pub of_key: Option<String>,
-    /// The run that made the value.
-    pub run: Option<String>,
-    /// When that run was about to return, by its own account.
-    pub ended: Option<u64>,
-    /// The name of the caller whose arguments that run had.
-    pub caller: Option<String>,
-    /// The error's text.
-    pub error: Option<String>,
-    /// The process that called.
-    pub pid: u32,
-    /// When it called, in microseconds since the Unix epoch.
-    pub arrived: u64,
-    /// When it was answered.
-    pub answered: u64,
-}
-
-/// What a pod says of itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PodState {
-    /// Local entries.
-    pub in_flight: usize,
-    /// Subscriptions, lingering ones included.
-    pub subscriptions: usize,
-    /// Takeovers counted.
-    pub takeovers: u64,
-    /// Whether everything is switched off, as far as the pod knows.
-    pub switched_off: bool,
-    /// Bodies started.
-    pub executions: u64,
-    /// Calls answered without a run of their own.
-    pub saved: u64,
-    /// Calls that went past the coordinator.
-    pub bypassed: u64,
-    /// Questions to Redis without an answer.
-    pub faults: u64,
-    /// Values that could not be read.
-    pub undecodable: u64,
-    /// Tasks of its runtime.
-    pub tasks: usize,
-    /// Calls of loads begun.
-    pub begun: u64,
-    /// Calls of loads answered.
-    pub answered: u64,
-}
-
-/// How many calls of loads a pod has made.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Tally {
-    /// Begun.
-    pub begun: u64,
-    /// Answered.
-    pub answered: u64,
-}
-
-/// A question to a pod.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
-    /// Make these calls and say how they were answered.
-    Burst(Burst),
-    /// Make calls for as long as this lasts, write the answers to a file, and say how many there were.
-    Load {
-        /// The calls.
-        burst: Burst,
-        /// The file, one answer a line.
-        answers: PathBuf,
-    },
-    /// Remove the stored value of `Site::Fresh`.
-    Invalidate {
-        /// Its key.
-        key: String,
-    },
-    /// Turn the kill switch of everything.
-    Switch {
-        /// Whether calls are coalesced.
-        on: bool,
-    },
-    /// Say how you are.
-    State,
-    /// Shut down in an orderly way.
-    ShutDown {
-        /// How long flights in progress may go on, in milliseconds.
-        grace_ms: u64,
-    },
-}
 
 /// A running pod. Dropping it kills the process.
 #[derive(Debug)]
@@ -293,6 +98,16 @@ impl Pod {
     pub fn switch(&mut self, on: bool) {
         self.order(&Order::Switch { on });
         assert_eq!(self.line(), "switched");
+    }
+
+    /// Tells the pod to watch out for a turn of the switch; [`Pod::obeyed`] says when it saw it.
+    pub fn watch_for(&mut self, on: bool) {
+        self.order(&Order::Obey { on });
+    }
+
+    /// When the pod saw what it was told to watch out for, in microseconds since the Unix epoch.
+    pub fn obeyed(&mut self) -> u64 {
+        self.line().parse().expect("a moment")
     }
 
     /// Ends the pod in an orderly way.

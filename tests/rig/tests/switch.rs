@@ -1,13 +1,27 @@
 //! The kill switch over real processes: every pod obeys, and an off switch means no Redis traffic.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site, fleet};
+use coalesce::{Coalescer, Position, Scope};
+use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site, fleet, now_micros};
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
 
+/// Twelve pods at a time are enough for two cores, and what is measured is not one another.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What a pod sends without any call: it looks after its connections and reads the switch.
 const HOUSEKEEPING: [&str; 2] = ["ping", "hgetall"];
+
+/// What a pod sends when it tells the fleet of a namespace that it has called for the first time.
+const ANNOUNCEMENT: [&str; 5] = ["evalsha", "time", "zadd", "pexpire", "zremrangebyscore"];
 
 fn all_know(pods: &mut [Pod], off: bool) {
     let end = Instant::now() + Duration::from_secs(5);
@@ -31,6 +45,7 @@ fn burst(pods: &mut [Pod]) -> usize {
 
 #[test]
 fn one_pod_turns_the_switch_and_all_obey_without_any_traffic() {
+    let _alone = alone();
     let (server, ledger) = (RedisServer::start(), Ledger::default());
     let mut pods = fleet(POD, 4, &server, &ledger);
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 1));
@@ -39,9 +54,130 @@ fn one_pod_turns_the_switch_and_all_obey_without_any_traffic() {
     server.reset_stats();
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 53));
     let mut sent = server.command_stats();
-    sent.retain(|command, _| !HOUSEKEEPING.contains(&command.as_str()));
+    let known =
+        |command: &str| HOUSEKEEPING.contains(&command) || (ANNOUNCEMENT.contains(&command));
+    sent.retain(|command, _| !known(command));
     assert!(sent.is_empty(), "{sent:?}");
     pods[3].switch(true);
     all_know(&mut pods, false);
     assert_eq!((burst(&mut pods), ledger.runs().len()), (52, 54));
+}
+
+/// Flips the switch by `turn`, again and again, and says in microseconds how long the last of the pods took each time.
+fn delays(pods: &mut [Pod], flips: usize, mut turn: impl FnMut(bool)) -> Vec<u64> {
+    let mut delays: Vec<u64> = (0..flips)
+        .map(|flip| {
+            let on = flip % 2 == 1;
+            for pod in &mut *pods {
+                pod.watch_for(on);
+            }
+            let turned = now_micros();
+            turn(on);
+            let last = pods.iter_mut().map(Pod::obeyed).max().unwrap();
+            last.saturating_sub(turned)
+        })
+        .collect();
+    delays.sort_unstable();
+    delays
+}
+
+#[expect(clippy::print_stdout, reason = "the figures are what it is for")]
+fn figures(how: &str, delays: &[u64]) -> [Duration; 2] {
+    let at = |percent: usize| Duration::from_micros(delays[(delays.len() - 1) * percent / 100]);
+    println!(
+        "12 pods, {how}: the last obeys after {:?} in the middle, p99 {:?}, at most {:?}, of {} flips",
+        at(50),
+        at(99),
+        at(100),
+        delays.len()
+    );
+    [at(50), at(99)]
+}
+
+#[test]
+fn twelve_pods_obey_within_milliseconds_of_the_news_and_within_a_second_without() {
+    let _alone = alone();
+    let (server, ledger) = (RedisServer::start(), Ledger::default());
+    let mut pods = fleet(POD, 12, &server, &ledger);
+    let mut connection = server.connection();
+    let mut set = |on: bool| {
+        let text = if on { "co1 on" } else { "co1 off" };
+        let set = connection.command(&["HSET", "rig:switch", "~all", text]);
+        assert!(set.is_ok());
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let operator = runtime.block_on(operator(&server));
+    let pushed = delays(&mut pods, 200, |on| {
+        let position = if on { Position::on() } else { Position::off() };
+        let turned = runtime.block_on(operator.switch(&Scope::Everything, &position));
+        assert!(turned.unwrap().known);
+    });
+    let silent = delays(&mut pods, 16, &mut set);
+    let (told, untold) = (figures("told", &pushed), figures("not told", &silent));
+    // Without a word the middle is a second, so this shows that the news arrive; p99 is the machine's noise.
+    assert!(told[0] < Duration::from_millis(300) && told[1] < Duration::from_secs(1));
+    assert!(untold[1] < Duration::from_secs(5));
+}
+
+/// A hundred flips in ten seconds, while every pod has callers of one key all the time.
+#[test]
+fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
+    let _alone = alone();
+    let (server, ledger) = (RedisServer::start(), Ledger::default());
+    let mut pods = fleet(POD, 12, &server, &ledger);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let operator = runtime.block_on(operator(&server));
+    for pod in &mut pods {
+        pod.begin(&Burst {
+            lasts_ms: Some(10_000),
+            pause_ms: 5,
+            body_ms: 20,
+            ..Burst::of(Site::InFlight, 4)
+        });
+    }
+    runtime.block_on(async {
+        let mut beat = tokio::time::interval(Duration::from_millis(100));
+        for flip in 0..100 {
+            beat.tick().await;
+            let position = if flip % 2 == 1 {
+                Position::on()
+            } else {
+                Position::off()
+            };
+            let turned = operator.switch(&Scope::Everything, &position).await;
+            assert!(turned.unwrap().known);
+        }
+    });
+    let answers: Vec<_> = pods.iter_mut().flat_map(Pod::answers).collect();
+    let longest = answers
+        .iter()
+        .map(|it| it.answered - it.arrived)
+        .max()
+        .unwrap();
+    let longest = Duration::from_micros(longest);
+    let bypassed: u64 = pods.iter_mut().map(|pod| pod.state().bypassed).sum();
+    println!(
+        "100 flips in 10 s: {} calls answered, {bypassed} of them past the switch, the longest {longest:?}",
+        answers.len()
+    );
+    assert!(answers.iter().all(|answer| answer.error.is_none()));
+    assert!(bypassed > 100 && answers.len() > 1_000);
+    // A body takes 20 ms, and who is stranded waits for 45 s.
+    assert!(longest < Duration::from_secs(5));
+    for pod in &mut pods {
+        assert_eq!(pod.state().in_flight, 0);
+    }
+}
+
+async fn operator(server: &RedisServer) -> Coalescer {
+    let builder = Coalescer::builder().redis(server.url()).prefix("rig");
+    builder.build().await.unwrap()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::ports::health::BreakerState;
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
+use crate::words::limiter::Limiter;
 
 /// Faults in a row that open it.
 const TOLERATED: u8 = 3;
@@ -59,7 +60,17 @@ impl Breaker {
     /// What came of an admitted question.
     pub(super) fn report(&self, fault: Option<Fault>) {
         match fault {
-            Some(Fault::Timeout | Fault::Disconnected) => self.state().fault(now()),
+            Some(fault @ (Fault::Timeout | Fault::Disconnected)) => {
+                let opened = self.state().fault(now());
+                if let Some(left_out) = opened {
+                    let fault = fault.label();
+                    tracing::warn!(
+                        fault,
+                        left_out,
+                        "Redis gave no answer three times in a row: calls run on their own until it does"
+                    );
+                }
+            }
             // An answer nobody likes is an answer.
             _ => self.state().close(),
         }
@@ -82,6 +93,7 @@ impl Breaker {
 struct State {
     faults: u8,
     next_trial: Option<Instant>,
+    said: Limiter,
 }
 
 impl State {
@@ -108,9 +120,15 @@ impl State {
         Ok(())
     }
 
-    fn fault(&mut self, now: Instant) {
+    /// Counts a fault. Where that opens it and it is time to say so: how many times that was not said.
+    fn fault(&mut self, now: Instant) -> Option<u64> {
+        let was_open = self.is_open();
         self.faults = (self.faults + 1).min(TOLERATED);
         self.next_trial = Some(now + PAUSE);
+        if was_open || !self.is_open() {
+            return None;
+        }
+        self.said.admit(now)
     }
 
     fn allow_trial(&mut self, now: Instant) {
@@ -118,7 +136,8 @@ impl State {
     }
 
     fn close(&mut self) {
-        *self = Self::default();
+        self.faults = 0;
+        self.next_trial = None;
     }
 }
 
@@ -149,6 +168,27 @@ mod tests {
         assert_eq!(state.admit(start), Ok(()));
         state.fault(start);
         assert_eq!(state.admit(start), Err(Fault::Paused));
+    }
+
+    #[test]
+    fn that_it_opens_is_said_once_and_not_for_each_trial_that_fails() {
+        let (start, mut state) = (now(), State::default());
+        let mut faults = |at| (0..TOLERATED).filter_map(|_| state.fault(at)).collect();
+        let said: Vec<Vec<u64>> = vec![faults(start), faults(start + PAUSE)];
+        assert_eq!(said, [vec![0], vec![]]);
+        state.close();
+        let flapping: Vec<_> = (0..TOLERATED)
+            .map(|_| state.fault(start + 2 * PAUSE))
+            .collect();
+        assert_eq!(
+            flapping, [None; TOLERATED as usize],
+            "too soon to say it again"
+        );
+        state.close();
+        let later: Vec<_> = (0..TOLERATED)
+            .map(|_| state.fault(start + 20 * PAUSE))
+            .collect();
+        assert_eq!(later, [None, None, Some(1)]);
     }
 
     #[test]

@@ -63,31 +63,37 @@ impl Line {
 
     /// GET, in one round trip.
     pub(super) async fn get(&self, name: Bytes) -> Result<Option<Bytes>, Fault> {
-        let slot = fred::util::redis_keyslot(&name);
-        let breaker = self.breakers.of(slot);
-        breaker.admit()?;
-        let client = self.client();
-        let reply = ask(&client, "GET", slot, vec![name], self.limits()).await;
-        let answer = reply
-            .map_err(|error| fault_of(&error))
-            .and_then(replies::stored);
-        if answer == Err(Fault::Garbled) {
-            self.distrust(&client);
-        }
-        self.reported(breaker, answer)
+        self.read("GET", name, &[], replies::stored).await
     }
 
     /// HGETALL, in one round trip.
     pub(super) async fn hash(&self, name: String) -> Result<Vec<(String, String)>, Fault> {
-        let slot = fred::util::redis_keyslot(name.as_bytes());
+        self.read("HGETALL", name.into(), &[], replies::hash).await
+    }
+
+    /// All of a sorted set, in one round trip.
+    pub(super) async fn members(&self, name: String) -> Result<Vec<String>, Fault> {
+        let all = &["0", "-1"];
+        self.read("ZRANGE", name.into(), all, replies::members)
+            .await
+    }
+
+    async fn read<A>(
+        &self,
+        command: &'static str,
+        name: Bytes,
+        more: &[&'static str],
+        decode: fn(Value) -> Result<A, Fault>,
+    ) -> Result<A, Fault> {
+        let slot = fred::util::redis_keyslot(&name);
         let breaker = self.breakers.of(slot);
         breaker.admit()?;
         let client = self.client();
-        let reply = ask(&client, "HGETALL", slot, vec![name.into()], self.limits()).await;
-        let answer = reply
-            .map_err(|error| fault_of(&error))
-            .and_then(replies::hash);
-        if answer == Err(Fault::Garbled) {
+        let more = more.iter().copied().map(Bytes::from);
+        let args = [name].into_iter().chain(more).collect();
+        let reply = ask(&client, command, slot, args, self.limits()).await;
+        let answer = reply.map_err(|error| fault_of(&error)).and_then(decode);
+        if answer.as_ref().err() == Some(&Fault::Garbled) {
             self.distrust(&client);
         }
         self.reported(breaker, answer)

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::words::key::{Key, escaped_prefix};
+use crate::words::key::Key;
+use crate::words::key_text::escaped_prefix;
 
 /// Every name starts with the application's prefix; two prefixes never see each other's entries.
 #[derive(Clone, Debug)]
@@ -35,6 +36,11 @@ impl Keyspace {
     /// The hash of the kill switch, and the channel on which its changes are told.
     pub(super) fn switch(&self) -> String {
         format!("{}:switch", self.prefix)
+    }
+
+    /// The sorted set of the namespaces that processes know, by when it was last said.
+    pub(super) fn known(&self) -> String {
+        format!("{}:namespaces", self.prefix)
     }
 
     fn name(&self, what: &str, key: &Key) -> String {

@@ -14,6 +14,8 @@
 //! There are three lines, because whatever is slow or paused on one connection blocks all behind it:
 //! one that only reads, one for scripts, one that only listens. No type of the client leaves this module.
 
+#[cfg(feature = "cli")]
+mod admin;
 mod breaker;
 mod client;
 mod clock;
@@ -64,6 +66,8 @@ use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::token::Token;
 
+#[cfg(feature = "cli")]
+pub(crate) use self::admin::Plain;
 pub use self::connect::UrlProblem;
 pub use self::settings::RedisSettings;
 
@@ -89,6 +93,7 @@ const ROOM: [usize; 2] = [32, 1_024];
 /// ```text
 /// ACL SETUSER app reset on >password ~coalesce:* &coalesce:*
 ///     +get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
+///     +hget +hset +hdel +hgetall +zadd +zrange +zremrangebyscore
 ///     +subscribe +unsubscribe +ping +hello +auth +client|id +info
 /// ```
 ///
@@ -351,6 +356,14 @@ impl Coordinator for RedisCoordinator {
 
     fn switch_news(&self) -> Reply<'_, Listener> {
         self.hear_of_switches()
+    }
+
+    fn announce<'a>(&'a self, names: &'a [String], life: Duration) -> Reply<'a, ()> {
+        self.write_names(names, life)
+    }
+
+    fn announced(&self) -> Reply<'_, Vec<String>> {
+        self.read_names()
     }
 
     fn close(&self) -> Reply<'_, ()> {

@@ -127,6 +127,11 @@ pub(super) fn hash(reply: Value) -> Result<Vec<(String, String)>, Fault> {
     reply.convert().map_err(|_| Fault::Garbled)
 }
 
+/// The reply to ZRANGE.
+pub(super) fn members(reply: Value) -> Result<Vec<String>, Fault> {
+    reply.convert().map_err(|_| Fault::Garbled)
+}
+
 /// The reply to GET.
 pub(super) fn stored(reply: Value) -> Result<Option<Bytes>, Fault> {
     match reply {

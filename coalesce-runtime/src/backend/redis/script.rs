@@ -38,6 +38,7 @@ pub(super) static FINISH: Script = script!("finish.lua");
 pub(super) static ABANDON: Script = script!("abandon.lua");
 pub(super) static REPLACE: Script = script!("replace.lua");
 pub(super) static LOOK: Script = script!("look.lua");
+pub(super) static ANNOUNCE: Script = script!("announce.lua");
 pub(super) static SWITCH: Script = script!("switch.lua");
 
 impl Script {
@@ -154,6 +155,16 @@ impl Keyspace {
         }
     }
 
+    pub(super) fn announced(&self, names: &[String], life: Duration) -> Call {
+        let known = self.known();
+        let names = names.iter().map(|name| copied(name.as_bytes()));
+        Call {
+            slot: fred::util::redis_keyslot(known.as_bytes()),
+            keys: vec![known.into()],
+            args: [at_least_one(life)].into_iter().chain(names).collect(),
+        }
+    }
+
     fn lock_and_state(&self, key: &Key, args: Vec<Bytes>) -> Call {
         Call {
             slot: slot_of(key),
@@ -216,7 +227,9 @@ mod tests {
     /// values could be told what to do by them.
     #[test]
     fn every_script_is_a_constant_that_says_what_it_takes() {
-        for script in [&BEGIN, &RENEW, &FINISH, &ABANDON, &REPLACE, &LOOK] {
+        for script in [
+            &BEGIN, &RENEW, &FINISH, &ABANDON, &REPLACE, &LOOK, &SWITCH, &ANNOUNCE,
+        ] {
             assert!(script.source.contains("\n-- KEYS  "));
             assert!(script.source.contains("\n-- ARGV  nonce"));
             // A shebang would make the server refuse the script when memory is full.

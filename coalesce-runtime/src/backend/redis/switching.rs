@@ -1,12 +1,17 @@
-//! The kill switch in Redis: a hash, and a channel of the same name.
+//! The kill switch in Redis: a hash, a channel of the same name, and the namespaces that there are to switch.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::RedisCoordinator;
 use super::replies::Said;
-use super::script::SWITCH;
+use super::script::{ANNOUNCE, SWITCH};
 use crate::ports::coordinator::{Listener, Reply};
 use crate::words::switch::switch_key;
+
+/// Names in one run of the script: it must not keep the server from others.
+const NAMES_AT_ONCE: usize = 100;
 
 impl RedisCoordinator {
     pub(super) fn read_switches(&self) -> Reply<'_, Vec<(String, String)>> {
@@ -24,6 +29,22 @@ impl RedisCoordinator {
         self.ask(&SWITCH, call, move |said: Said| {
             Ok(said.look()?.map(as_text))
         })
+    }
+
+    pub(super) fn write_names<'a>(&'a self, names: &'a [String], life: Duration) -> Reply<'a, ()> {
+        Box::pin(async move {
+            for some in names.chunks(NAMES_AT_ONCE) {
+                let call = self.0.shared.names.announced(some, life);
+                let said = self.ask(&ANNOUNCE, call, Said::yes_or_no);
+                said.await?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn read_names(&self) -> Reply<'_, Vec<String>> {
+        let shared = &self.0.shared;
+        Box::pin(shared.reads.members(shared.names.known()))
     }
 
     pub(super) fn hear_of_switches(&self) -> Reply<'_, Listener> {

@@ -1,7 +1,9 @@
 //! FINISH: an outcome becomes the key's state, once, and only its owner's.
 
 use coalesce_runtime::Key;
-use coalesce_runtime::coordination::{BeginAnswer, FinishAnswer, FinishAsk, Seen, Status, Token};
+use coalesce_runtime::coordination::{
+    BeginAnswer, FinishAnswer, FinishAsk, Seen, Status, Token, Traceparent,
+};
 
 use crate::asks::{
     ANY_TIME, LONG, SHORT, begin, done, envelope, finish, followed, invalidation, is_lead, lead,
@@ -353,4 +355,19 @@ pub(crate) async fn c135_an_outcome_from_behind_the_state_is_stored_under_a_late
         "again"
     );
     assert_eq!(w.there.state(&key).await.token, token);
+}
+
+/// What links a follower to its leader is behind the payload, and no business of a script.
+pub(crate) async fn c137_a_trace_context_comes_back_as_it_was_and_is_told_with_the_outcome(
+    w: &World,
+) {
+    let (key, trace) = (w.key("k"), Traceparent::from_bytes(&[7; Traceparent::LEN]));
+    let mut ear = w.there.listen(&key).await;
+    let token = lead(&w.here, &key).await;
+    let mut ask = done(token, b"value");
+    ask.envelope.trace = trace;
+    assert_eq!(w.here.finish(&key, ask).await, FinishAnswer::Stored);
+    let stored = w.there.state(&key).await;
+    assert_eq!((&stored.payload[..], stored.trace), (&b"value"[..], trace));
+    assert_eq!(ear.hears_outcome().await, (stored, None));
 }

@@ -83,6 +83,7 @@ macro_rules! run_all_on {
                 c133_a_finish_does_not_retake_behind_its_time
                 c134_an_outcome_from_before_the_state_is_not_stored_under_a_late_lock
                 c135_an_outcome_from_behind_the_state_is_stored_under_a_late_lock
+                c137_a_trace_context_comes_back_as_it_was_and_is_told_with_the_outcome
             }
             failure {
                 c061_a_failed_refresh_spares_the_value

@@ -10,7 +10,8 @@ use super::Plan;
 use super::servers::Servers;
 use crate::folder::folder;
 use crate::ledger::{Ledger, now_micros};
-use crate::pod::{Burst, Pod, Site};
+use crate::orders::{Burst, Site};
+use crate::pod::Pod;
 
 /// Calls of two kinds, told apart by their keys.
 pub(super) const SITES: [Site; 2] = [Site::InFlight, Site::Brief];

@@ -9,9 +9,10 @@ use super::nemesis::Nemesis;
 use super::report::Report;
 use super::servers::Servers;
 use super::stage::{SITES, Stage, key};
-use crate::checker::{Checker, Expectation, Findings, takeovers};
+use crate::checker::{Checker, Expectation, Findings, Standstills, takeovers};
 use crate::ledger::Run;
-use crate::pod::{Answer, Burst, Pod, Site};
+use crate::orders::{Answer, Burst, Site};
+use crate::pod::Pod;
 
 /// Two bodies, a lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);
@@ -22,12 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     let lost_calls = lost(&mut stage);
     let recovered_ms = recover(&mut stage);
-    stage.stopped.extend(stage.ledger.standstills());
+    let stops = stage.stopped.iter().cloned();
+    let stopped = stops.chain(stage.ledger.standstills()).collect();
     let runs = stage.ledger.runs();
     let found: Vec<_> = (0..SITES.len())
-        .map(|place| find(&stage, &runs, place))
+        .map(|place| find(&stage, &runs, &stopped, place))
         .collect();
-    let expected = expectation(&stage, 0);
+    let expected = expectation(&stage, &stopped, 0);
     let takeovers = takeovers(&runs, &expected);
     let sum = |of: fn(&Findings) -> usize| found.iter().map(|it| of(it) as u64).sum();
     let most = |of: fn(&Findings) -> u64| found.iter().map(of).max().unwrap_or(0);
@@ -102,21 +104,21 @@ fn recover(stage: &mut Stage) -> u64 {
     }
 }
 
-fn expectation(stage: &Stage, place: usize) -> Expectation<'_> {
+fn expectation<'a>(stage: &'a Stage, stopped: &'a Standstills, place: usize) -> Expectation<'a> {
     Expectation {
         longest: LONGEST,
         trouble: &stage.trouble,
         killed: &stage.killed,
-        stopped: &stage.stopped,
+        stopped,
         age: Duration::from_secs([0, 1][place]),
         switched: false,
     }
 }
 
-fn find(stage: &Stage, runs: &[Run], place: usize) -> Findings {
+fn find(stage: &Stage, runs: &[Run], stopped: &Standstills, place: usize) -> Findings {
     let of_site = |run: &&Run| run.key.starts_with(&key(place, 0)[..2]);
     let runs: Vec<_> = runs.iter().filter(of_site).cloned().collect();
-    let mut checker = Checker::new(&runs, expectation(stage, place));
+    let mut checker = Checker::new(&runs, expectation(stage, stopped, place));
     for (_, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
         // Who was killed at once has written nothing.
         let Ok(file) = File::open(file) else { continue };

@@ -1,6 +1,7 @@
 //! Doubles: runs of a key beside one another, or in spite of a value that is kept, and the reasons there are for them.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::{Expectation, micros, pid_of};
 use crate::ledger::Run;
@@ -55,13 +56,14 @@ fn is_explained(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
 /// Whether one of their processes stood still for so long that it may have run by itself, or lost its
 /// lease: before it began, with the lock in hand, or while it ran.
 fn stood_still(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
-    let pids = [pid_of(&earlier.name), pid_of(&run.name)];
-    expected.stopped.iter().any(|(pid, span)| {
-        pids.contains(&Some(*pid))
-            && span.end() - span.start() > TOO_LONG
+    let reason = |span: &RangeInclusive<u64>| {
+        span.end() - span.start() > TOO_LONG
             && *span.start() <= run.started
             && earlier.started <= span.end() + RECOVERY
-    })
+    };
+    [earlier, run]
+        .iter()
+        .any(|run| expected.stopped.of(pid_of(&run.name)).iter().any(reason))
 }
 
 /// When it ended, or its process did.

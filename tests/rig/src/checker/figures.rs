@@ -1,9 +1,11 @@
 //! Figures: what calls took beside bodies, and how long it took until a dead leader was replaced.
 
+use std::ops::RangeInclusive;
+
 use super::doubles::{end_of, ended_by_death};
 use super::{Expectation, pid_of};
 use crate::ledger::Run;
-use crate::pod::Answer;
+use crate::orders::Answer;
 
 /// More runs of one key than overlap any call.
 const WINDOW: usize = 64;
@@ -18,10 +20,9 @@ pub(super) fn added(answer: &Answer, runs: &[&Run], expected: &Expectation<'_>) 
         if end < from {
             continue;
         }
-        let stood = |(pid, span): &(u32, std::ops::RangeInclusive<u64>)| {
-            Some(*pid) == pid_of(&run.name) && *span.start() <= to && from <= *span.end()
-        };
-        if run.ended.is_none() || expected.stopped.iter().any(stood) {
+        let stood = |span: &RangeInclusive<u64>| *span.start() <= to && from <= *span.end();
+        let of_run = expected.stopped.of(pid_of(&run.name));
+        if run.ended.is_none() || of_run.iter().any(stood) {
             return None;
         }
         let (start, end) = (run.started.max(until), end.min(to));

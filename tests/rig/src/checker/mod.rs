@@ -2,6 +2,7 @@
 
 mod doubles;
 mod figures;
+mod standstills;
 #[cfg(test)]
 mod tests;
 
@@ -12,8 +13,9 @@ use std::time::Duration;
 
 use self::figures::added;
 pub use self::figures::takeovers;
+pub use self::standstills::Standstills;
 use crate::ledger::Run;
-use crate::pod::Answer;
+use crate::orders::Answer;
 
 /// What is to be expected of a test, whatever was done to Redis in it. Moments are in microseconds since
 /// the Unix epoch.
@@ -26,7 +28,7 @@ pub struct Expectation<'a> {
     /// Processes that were killed, and when: their runs ended then.
     pub killed: &'a [(u32, u64)],
     /// Processes that stood still, and when: nobody can blame them for that time.
-    pub stopped: &'a [(u32, RangeInclusive<u64>)],
+    pub stopped: &'a Standstills,
     /// How old a value may be when its caller arrives; nothing where nothing is retained.
     pub age: Duration,
     /// Whether callers may have been told to run for themselves, by the kill switch.
@@ -144,12 +146,9 @@ impl Expectation<'_> {
         let (from, to) = (answer.arrived, answer.answered);
         let maker = answer.run.as_deref().and_then(pid_of);
         let of = |pid: Option<u32>| -> u64 {
-            let spans = self
-                .stopped
-                .iter()
-                .filter(|(stopped, _)| Some(*stopped) == pid);
+            let spans = self.stopped.of(pid).iter();
             spans
-                .map(|(_, span)| {
+                .map(|span| {
                     (*span.end())
                         .min(to)
                         .saturating_sub((*span.start()).max(from))
@@ -171,11 +170,9 @@ impl Expectation<'_> {
         };
         let too_old = ended + micros(self.age + slack) < answer.arrived;
         // Who stands still between the end of its body and the moment it is noticed ends later than it says.
-        let pid = pid_of(run);
-        let stood = |(stopped, span): &(u32, RangeInclusive<u64>)| {
-            Some(*stopped) == pid && *span.start() <= answer.arrived && ended <= *span.end()
-        };
-        too_old && !self.stopped.iter().any(stood)
+        let stood =
+            |span: &RangeInclusive<u64>| *span.start() <= answer.arrived && ended <= *span.end();
+        too_old && !self.stopped.of(pid_of(run)).iter().any(stood)
     }
 }
 
@@ -184,7 +181,7 @@ fn micros(span: Duration) -> u64 {
 }
 
 /// The process of a run.
-fn pid_of(run: &str) -> Option<u32> {
+pub(crate) fn pid_of(run: &str) -> Option<u32> {
     run.split('.').next()?.parse().ok()
 }
 

@@ -6,7 +6,7 @@ const CALM: Expectation<'_> = Expectation {
     longest: Duration::from_millis(1),
     trouble: &[],
     killed: &[],
-    stopped: &[],
+    stopped: Standstills::NONE,
     age: Duration::ZERO,
     switched: false,
 };
@@ -104,7 +104,7 @@ fn a_kept_value_may_be_as_old_as_it_is_fresh_and_no_older() {
     };
     assert_eq!([1_000_000, 1_300_010, 1_300_011].map(stale), [0, 0, 1]);
     // The process stood still behind its body, and noticed late that it had ended.
-    let stopped = [(1, 5..=1_400_000)];
+    let stopped = Standstills::from_iter([(1, 5..=1_400_000)]);
     let excused = Expectation {
         stopped: &stopped,
         ..kept
@@ -120,7 +120,7 @@ fn a_process_that_stood_still_past_a_deadline_is_a_reason_and_a_shorter_stop_is_
         run("2.0", 8_000_000, Some(9_000_000)),
     ];
     let doubles = |span| {
-        let stopped = [(1, span)];
+        let stopped = Standstills::from_iter([(1, span)]);
         let expected = Expectation {
             stopped: &stopped,
             ..CALM
@@ -135,7 +135,7 @@ fn a_process_that_stood_still_past_a_deadline_is_a_reason_and_a_shorter_stop_is_
 #[test]
 fn a_call_is_not_blamed_for_the_time_its_own_process_stood_still() {
     let runs = [run("1.0", 0, Some(10))];
-    let stopped = [(7, 0..=90_000)];
+    let stopped = Standstills::from_iter([(7, 0..=90_000)]);
     let expected = Expectation {
         stopped: &stopped,
         ..CALM

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::answer;
 use crate::ledger::now_micros;
-use crate::pod::{Answer, Burst, Tally};
+use crate::orders::{Answer, Burst, Tally};
 
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 static ANSWERED: AtomicU64 = AtomicU64::new(0);

@@ -9,16 +9,17 @@ mod load;
 mod pulse;
 mod sites;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coalesce::{Coalescer, Position, Scope};
+use coalesce::{Coalescer, NamespaceSnapshot, Position, Scope};
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Handle;
 
 use self::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
 use crate::ledger::now_micros;
-use crate::pod::{Answer, Burst, Fails, Order, PodState};
+use crate::orders::{Answer, Burst, Fails, Order, Page, PodState};
 
 /// Serves until the standard input ends. The arguments of the program are a Redis URL and a ledger.
 pub async fn serve() {
@@ -82,11 +83,19 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
         }
         Order::Switch { on } => {
             let position = if on { Position::on() } else { Position::off() };
-            coalescer
-                .switch(&Scope::Everything, &position)
-                .await
-                .expect("a switch");
+            let turned = coalescer.switch(&Scope::Everything, &position).await;
+            assert!(turned.expect("a switch").known);
             Some("switched".to_owned())
+        }
+        Order::Obey { on } => {
+            let coalescer = coalescer.clone();
+            tokio::spawn(async move {
+                while is_off(&coalescer) == on {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                println!("{}", now_micros());
+            });
+            None
         }
         Order::State => Some(serde_json::to_string(&state_of(coalescer)).expect("a state")),
         Order::ShutDown { grace_ms } => {
@@ -96,15 +105,19 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
     }
 }
 
+fn is_off(coalescer: &Coalescer) -> bool {
+    let position = coalescer.position(&Scope::Everything);
+    position.is_some_and(|position| !position.on)
+}
+
 fn state_of(coalescer: &Coalescer) -> PodState {
     let counts = coalescer.counts();
     PodState {
         in_flight: coalescer.in_flight(),
         subscriptions: coalescer.subscriptions(),
-        switched_off: coalescer
-            .position(&Scope::Everything)
-            .is_some_and(|position| !position.on),
+        switched_off: is_off(coalescer),
         takeovers: counts.takeovers,
+        books: books_of(coalescer),
         executions: counts.executions,
         saved: counts.fresh + counts.stale + counts.followed,
         bypassed: counts.bypassed,
@@ -114,6 +127,19 @@ fn state_of(coalescer: &Coalescer) -> PodState {
         begun: load::begun(),
         answered: load::answered(),
     }
+}
+
+fn books_of(coalescer: &Coalescer) -> BTreeMap<String, Page> {
+    let namespaces = coalescer.snapshot().namespaces;
+    let page = |page: NamespaceSnapshot| Page {
+        calls: page.calls,
+        outcomes: page.outcomes.total(),
+        executions: page.executions.total(),
+        endings: page.endings.total(),
+        bypassed: page.bypassed.total(),
+    };
+    let pages = namespaces.into_iter();
+    pages.map(|(name, numbers)| (name, page(numbers))).collect()
 }
 
 async fn make_calls(burst: Burst) -> Vec<Answer> {

@@ -11,7 +11,7 @@ use coalesce::coalesce;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Ledger, now_micros};
-use crate::pod::{Fails, Site};
+use crate::orders::{Fails, Site};
 
 pub static LEDGER: OnceLock<PathBuf> = OnceLock::new();
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
-    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Site, Topology, Totals, check,
-    fleet, note_totals, now_micros,
+    Answer, Burst, Expectation, Ledger, Pod, Proxy, RedisServer, Run, Site, Topology, Totals,
+    check, fleet, note_totals, now_micros, unbalanced,
 };
 
 pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
@@ -188,7 +188,7 @@ impl<T: Topology> Scene<T> {
     pub(crate) fn ends_well(mut self, more: Duration) {
         let trouble_left = self.trouble_since.map(|since| since..=u64::MAX);
         self.trouble.extend(trouble_left);
-        let stopped = self.ledger.standstills();
+        let stopped = self.ledger.standstills().into_iter().collect();
         let expected = Expectation {
             longest: 2 * self.body + more,
             trouble: &self.trouble,
@@ -206,6 +206,13 @@ impl<T: Topology> Scene<T> {
         for pod in &mut self.pods {
             eventually("no local entry is left", || pod.state().in_flight == 0);
         }
+        let runs = self.ledger.runs();
+        let pages: u64 = self
+            .pods
+            .iter_mut()
+            .map(|pod| balances(pod, &runs, &self.answers))
+            .sum();
+        println!("{pages} pages of {} pods balance", self.pods.len());
         if self.trouble_since.is_none() {
             // A lock whose last word was lost in the trouble ends with its lease.
             eventually("no lock is left", || {
@@ -214,6 +221,18 @@ impl<T: Topology> Scene<T> {
             assert_eq!(self.server.immortal_keys(), Vec::<String>::new());
         }
     }
+}
+
+/// O1: the books of a pod at rest say what the ledger says. How many pages they have.
+fn balances(pod: &mut Pod, runs: &[Run], answers: &[Answer]) -> u64 {
+    let wrong = |pod: &mut Pod| unbalanced(pod.pid(), &pod.state(), runs, answers, false);
+    // An entry goes before the last of its callers has closed its line.
+    let waited = Instant::now();
+    while !wrong(pod).is_empty() && waited.elapsed() < Duration::from_secs(5) {
+        std::thread::yield_now();
+    }
+    assert_eq!(wrong(pod), Vec::<String>::new());
+    pod.state().books.len() as u64
 }
 
 /// A pod that logs into this file.

@@ -1,0 +1,136 @@
+//! `status`: the server, the processes that listen, the namespaces they have, and the switch.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::report::{Report, span};
+use super::switch::{listed, listed_json, positions, server_now};
+use super::{PATIENCE, Trouble};
+use crate::backend::redis::RedisCoordinator;
+use crate::words::clock::{ServerTime, now};
+use crate::words::known::shown;
+
+pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
+    let asked = now();
+    let unreachable = |_| Trouble::Unreachable("Redis does not answer".to_owned());
+    redis
+        .plain(&["PING"], None, PATIENCE)
+        .await
+        .map_err(unreachable)?;
+    let round_trip = now() - asked;
+    let version = version(redis).await;
+    let processes = processes(redis).await;
+    let namespaces = namespaces(redis).await;
+    let positions = positions(redis).await?;
+    let now = server_now(redis);
+
+    let mut text = format!(
+        "Redis {} answers in {:.1} ms\n",
+        version.as_deref().unwrap_or("(version not told)"),
+        round_trip.as_secs_f64() * 1_000.0
+    );
+    let _ = match processes {
+        Some(count) => writeln!(text, "{count} processes listen"),
+        None => writeln!(text, "how many processes listen is not told"),
+    };
+    text.push_str("namespaces, and when a process last said that it has it:\n");
+    for (name, ago) in &namespaces {
+        let _ = writeln!(text, "  {name}  {} ago", span(*ago));
+    }
+    if namespaces.is_empty() {
+        text.push_str("  none: no process has announced any within an hour\n");
+    }
+    text.push_str("switch:\n");
+    match listed(&positions, now) {
+        none if none.is_empty() => text.push_str("  everything is on\n"),
+        lines => lines.lines().for_each(|line| {
+            let _ = writeln!(text, "  {line}");
+        }),
+    }
+    let names = namespaces.iter().map(|(name, ago)| {
+        (
+            name.clone(),
+            json!({ "said_seconds_ago": ago.as_secs_f64() }),
+        )
+    });
+    let json = json!({
+        "version": version,
+        "round_trip_seconds": round_trip.as_secs_f64(),
+        "processes": processes,
+        "namespaces": names.collect::<serde_json::Map<_, _>>(),
+        "switch": listed_json(&positions, now),
+    });
+    Ok(Report {
+        text,
+        json,
+        finding: false,
+    })
+}
+
+/// The server's version: Valkey says Redis's for the sake of clients, and its own beside it.
+pub(crate) async fn version(redis: &RedisCoordinator) -> Option<String> {
+    let info = redis
+        .plain(&["INFO", "server"], None, PATIENCE)
+        .await
+        .ok()?
+        .text()?;
+    field(&info, "valkey_version").or_else(|| field(&info, "redis_version"))
+}
+
+/// One line of INFO.
+pub(crate) fn field(info: &str, name: &str) -> Option<String> {
+    let mut lines = info.lines();
+    lines.find_map(|line| {
+        Some(
+            line.strip_prefix(name)?
+                .strip_prefix(':')?
+                .trim()
+                .to_owned(),
+        )
+    })
+}
+
+/// Each process listens on the switch's channel. Of a cluster one node is asked, and each process chooses its own.
+async fn processes(redis: &RedisCoordinator) -> Option<i64> {
+    if redis.is_clustered() {
+        return None;
+    }
+    let channel = redis.switch_name();
+    let words = ["PUBSUB", "NUMSUB", &channel];
+    let counted = redis.plain(&words, None, PATIENCE).await.ok()?;
+    counted.list().get(1)?.number()
+}
+
+async fn namespaces(redis: &RedisCoordinator) -> Vec<(String, Duration)> {
+    let name = redis.known_name();
+    let words = ["ZRANGE", &name, "0", "-1", "WITHSCORES"];
+    let Ok(reply) = redis.plain(&words, Some(name.as_bytes()), PATIENCE).await else {
+        return Vec::new();
+    };
+    // Pairs in a list of their own in the newer protocol, and one behind the other in the older.
+    let flat: Vec<_> = reply
+        .list()
+        .iter()
+        .flat_map(|part| {
+            if part.list().is_empty() {
+                std::slice::from_ref(part)
+            } else {
+                part.list()
+            }
+        })
+        .collect();
+    let now = server_now(redis);
+    let mut names: Vec<_> = flat
+        .chunks_exact(2)
+        .filter_map(|pair| {
+            let said: f64 = pair[1].text()?.parse().ok()?;
+            let micros = Duration::try_from_secs_f64(said / 1e6).ok()?.as_micros();
+            let said = ServerTime::from_micros(u64::try_from(micros).ok()?);
+            Some((shown(&pair[0].text()?), said.until(now)))
+        })
+        .collect();
+    names.sort();
+    names
+}

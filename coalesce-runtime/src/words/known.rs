@@ -1,0 +1,73 @@
+//! Known namespaces: what a process says of itself, so that a switch for a name that nobody has is noticed.
+
+use super::switch::field_of;
+
+/// Between module and function of a call site whose whole path only a call knows. `~` is escaped in
+/// namespaces, so no namespace looks like it.
+const SOMETHING: &str = "::~::";
+
+/// What is said of a namespace that has been called, or was written down.
+pub(crate) fn said_of_namespace(namespace: &str) -> String {
+    field_of(namespace)
+}
+
+/// What is said of a call site that has not been called: a type and generic arguments may stand between
+/// its module and its function.
+pub(crate) fn said_of_function(module: &str, function: &str) -> String {
+    [&field_of(module), SOMETHING, &field_of(function)].concat()
+}
+
+/// Whether what a process has said is about `namespace`.
+pub(crate) fn is_about(said: &str, namespace: &str) -> bool {
+    let field = field_of(namespace);
+    match said.split_once(SOMETHING) {
+        Some((module, function)) => {
+            let inside = field.strip_prefix(module);
+            inside.is_some_and(|path| {
+                path.starts_with("::")
+                    && path
+                        .strip_suffix(function)
+                        .is_some_and(|rest| rest.ends_with("::"))
+            })
+        }
+        None => said == field,
+    }
+}
+
+/// The same for people: `shop::…::get` where a part is not known.
+#[cfg(feature = "cli")]
+pub(crate) fn shown(said: &str) -> String {
+    let whole = said.replace(SOMETHING, "::…::");
+    super::key_text::unescape(&whole).unwrap_or(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_about_itself() {
+        let said = said_of_namespace("shop: orders");
+        assert!(is_about(&said, "shop: orders"));
+        for other in ["shop", "shop:orders", "shop: orders2", ""] {
+            assert!(!is_about(&said, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_call_site_is_about_its_path_whatever_its_type_is() {
+        let said = said_of_function("shop::orders", "get");
+        for path in ["shop::orders::get", "shop::orders::Service<T>::get"] {
+            assert!(is_about(&said, path), "{path}");
+        }
+        for path in [
+            "shop::get",
+            "shop::orders",
+            "shop::orders::forget",
+            "shop::ordersget",
+            "get",
+        ] {
+            assert!(!is_about(&said, path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The operator's tool: the real program against a real Redis.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod keys;
+mod scene;
+mod switch;
+mod trouble;

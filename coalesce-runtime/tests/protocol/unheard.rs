@@ -1,0 +1,60 @@
+//! What a follower finds by itself, and what is counted then: outcomes that no message told of, and states that it
+//! cannot read.
+
+use std::sync::Arc;
+
+use coalesce_runtime::{Coalescer, MemoryCoordinator};
+
+use crate::fleet::{Ledger, MS};
+use crate::way::Way;
+
+/// A leader, and a follower that reaches the same coordinator on a way of its own.
+async fn two() -> (Coalescer, Coalescer, Arc<Way>) {
+    let inner = MemoryCoordinator::new();
+    let way = Way::to(&inner);
+    let leader = Coalescer::builder().coordinator(Arc::new(inner));
+    let follower = Coalescer::builder().coordinator(way.clone());
+    let leader = leader.build().await.unwrap();
+    (leader, follower.build().await.unwrap(), way)
+}
+
+async fn call(pod: &Coalescer, ledger: &Ledger) -> u64 {
+    let ledger = ledger.clone();
+    let call = pod.call("n").key(1);
+    call.run(move || async move { ledger.run(120 * MS).await })
+        .await
+}
+
+fn lost_wake_ups(pod: &Coalescer) -> u64 {
+    pod.snapshot_of("n").unwrap().incidents.lost_wake_ups
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_no_message_told_of_is_found_by_a_poll_and_counted_once() {
+    for loses in [true, false] {
+        let (leader, follower, way) = two().await;
+        let ledger = Ledger::default();
+        if loses {
+            way.loses_messages();
+        }
+        for round in 1..=3 {
+            let both = tokio::join!(call(&leader, &ledger), call(&follower, &ledger));
+            assert_eq!(both, (round, round));
+        }
+        let counted = [&leader, &follower].map(lost_wake_ups);
+        assert_eq!(counted, [0, if loses { 3 } else { 0 }]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_state_that_only_a_follower_meets_and_cannot_read_is_counted_once() {
+    let (_, pod, way) = two().await;
+    let ledger = Ledger::default();
+    way.plants(b"somebody else wrote this, and it is long enough for a mark"[..].into());
+    assert_eq!(call(&pod, &ledger).await, 1);
+    let page = pod.snapshot_of("n").unwrap();
+    assert_eq!(page.incidents.undecodable, 1);
+    assert_eq!((page.outcomes.led, page.executions.cold), (1, 1));
+    assert_eq!(call(&pod, &ledger).await, 2);
+    assert_eq!(pod.counts().undecodable, 1);
+}
