@@ -113,7 +113,7 @@ async fn up(told: &Told) -> Result<ExitCode> {
     println!("Ctrl-C ends all of it.");
     tokio::select! {
         ended = one_ended(&mut stack) => ended?,
-        () = asked_to_end() => println!("ending"),
+        () = asked_to_end() => {}
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -203,11 +203,9 @@ impl Check {
         } else {
             println!("{}", table(rows));
             println!(
-                "`slow` is above the target, and below the time at which it fails: five times as long, for a"
+                "`slow` is above the target, and by less than five times of what the target allows"
             );
-            println!(
-                "waited for on purpose, for a machine that others use, too. Counts have no such room."
-            );
+            println!("beside the time waited for on purpose: others may use the machine, too.");
             let word = if failed == 0 { "ok" } else { "FAILED" };
             println!("test result: {word}. {passed} passed; {failed} failed");
         }

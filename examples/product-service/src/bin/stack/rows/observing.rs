@@ -19,10 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub async fn metrics(stack: &mut Stack, row: &mut Row) -> Result<()> {
     promtool(stack, row)?;
+    // It takes five seconds until Prometheus has read where they are.
+    let reached = settled(stack, Instant::now() + PATIENCE, "up == 1", 3).await?;
+    row.count("replicas that it reaches", 3, reached);
     traffic(stack).await?;
     let until = Instant::now() + PATIENCE;
-    let reached = settled(stack, until, "up == 1", 3).await?;
-    row.count("replicas that it reaches", 3, reached);
 
     let alarms = alarms(stack, until).await?;
     let healthy = alarms.iter().filter(|alarm| alarm.health == "ok").count();
