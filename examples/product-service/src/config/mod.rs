@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use coalesce::admin::AdminAccess;
 use url::Url;
 
 use crate::limiter::Limit;
@@ -117,6 +118,15 @@ impl Config {
         let database_delay = from.duration("DATABASE_DELAY", "0ms");
         let drain_delay = from.duration("DRAIN_DELAY", "1s");
         let drain_timeout = from.duration("DRAIN_TIMEOUT", "8s");
+        let admin_token = from.text("ADMIN_TOKEN").filter(|token| !token.is_empty());
+        let shortest = AdminAccess::SHORTEST_TOKEN;
+        if admin_token
+            .as_ref()
+            .is_some_and(|token| token.len() < shortest)
+        {
+            let problem = format!("ADMIN_TOKEN has fewer than {shortest} bytes");
+            from.problems.push(problem);
+        }
         let limit = Limit {
             limit: limit?,
             window_ms: u64::try_from(window?.as_millis()).unwrap_or(u64::MAX),
@@ -138,7 +148,7 @@ impl Config {
             rate_by: rate_by?,
             trusted_proxy,
             database_delay: database_delay?,
-            admin_token: from.text("ADMIN_TOKEN").filter(|token| !token.is_empty()),
+            admin_token,
             drain_delay: drain_delay?,
             drain_timeout: drain_timeout?,
         })

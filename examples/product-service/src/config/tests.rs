@@ -43,6 +43,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         ("RATE_BY", "moon"),
         ("ON_REDIS_ERROR", "run"),
         ("TRUSTED_PROXY", "nginx"),
+        ("ADMIN_TOKEN", "short"),
     ]);
     let problems = wrong.unwrap_err().0;
     let names: Vec<_> = problems
@@ -59,7 +60,8 @@ fn everything_that_is_wrong_is_said_at_once() {
             "ON_REDIS_ERROR",
             "RATE_LIMIT",
             "RATE_BY",
-            "TRUSTED_PROXY"
+            "TRUSTED_PROXY",
+            "ADMIN_TOKEN"
         ]
     );
     let window = read(&[DATABASE, ("RATE_WINDOW", "0s")]).unwrap_err();
@@ -71,7 +73,7 @@ fn no_secret_is_shown() {
     let config = read(&[
         DATABASE,
         ("REDIS_URL", "redis://:hidden@redis:6379/0?password=hidden"),
-        ("ADMIN_TOKEN", "hidden"),
+        ("ADMIN_TOKEN", "hidden, and long enough"),
     ]);
     let config = config.unwrap();
     for shown in [config.to_string(), format!("{config:?}")] {

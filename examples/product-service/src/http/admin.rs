@@ -1,12 +1,14 @@
-//! The admin routes: faults and limits at run time, for whoever has the token.
+//! The admin routes: faults and limits at run time, and what the library shows, for whoever has the token.
 
 use std::sync::Arc;
 
 use axum::Json;
+use axum::Router;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
+use coalesce::admin::{AdminAccess, router};
 use subtle::ConstantTimeEq as _;
 
 use super::answer::Problem;
@@ -27,19 +29,28 @@ impl FromRequestParts<Arc<Replica>> for Admin {
         // Where nobody has a token there is nothing to find.
         let token = replica.config.admin_token.as_ref();
         let token = token.ok_or(Problem::NoSuchRoute)?;
-        if has_token(&parts.headers, token) {
-            Ok(Self)
-        } else {
-            Err(Problem::NoToken)
+        let given = parts.headers.get(header::AUTHORIZATION);
+        let given = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        // Compared in a time that says nothing about how much of it was right.
+        match given.map(|given| bool::from(given.ct_eq(token.as_bytes()))) {
+            None => Err(Problem::NoToken),
+            Some(false) => Err(Problem::WrongToken),
+            Some(true) => Ok(Self),
         }
     }
 }
 
-/// Compared in a time that says nothing about how much of it was right.
-fn has_token(headers: &HeaderMap, token: &str) -> bool {
-    let given = headers.get(header::AUTHORIZATION);
-    let given = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-    given.is_some_and(|given| given.ct_eq(token.as_bytes()).into())
+/// The library's own page, numbers and kill switch, below `/admin/coalesce`.
+pub(super) fn coalescing(replica: &Replica) -> Router {
+    let token = replica.config.admin_token.as_deref();
+    // The configuration refuses a token that is too short for it.
+    match token.and_then(|token| AdminAccess::token(token).ok()) {
+        None => Router::new(),
+        Some(access) => {
+            let coalescer = replica.coalescer.clone();
+            Router::new().nest("/admin/coalesce", router(coalescer, access))
+        }
+    }
 }
 
 pub(super) async fn faults(

@@ -21,6 +21,7 @@ pub(super) enum Problem {
     },
     Unavailable(String),
     NoToken,
+    WrongToken,
     Panicked,
 }
 
@@ -70,6 +71,7 @@ impl IntoResponse for Problem {
                 StatusCode::UNAUTHORIZED,
                 "this route needs the admin token".to_owned(),
             ),
+            Self::WrongToken => (StatusCode::FORBIDDEN, "that is not the token".to_owned()),
             Self::Panicked => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "the request could not be answered".to_owned(),

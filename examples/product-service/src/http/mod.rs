@@ -69,6 +69,7 @@ pub fn router(replica: &Arc<Replica>) -> Router {
         .route("/admin/limit", put(admin::limit))
         .fallback(|| async { answer::Problem::NoSuchRoute })
         .with_state(Arc::clone(replica))
+        .merge(admin::coalescing(replica))
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(CatchPanicLayer::custom(|_| {
             answer::Problem::Panicked.into_response()

@@ -17,6 +17,8 @@ use crate::catalog::{DatabaseDown, Repository};
 use crate::faults::Faulty;
 use crate::product::{Changes, Product};
 
+const TOKEN: &str = "the admin's token";
+
 /// A table with product 1. Whoever asks for product 13 meets a mistake of the programmer.
 struct Table(Mutex<BTreeMap<i64, Product>>);
 
@@ -221,7 +223,7 @@ async fn a_panic_is_an_answer() {
 #[tokio::test]
 async fn without_a_token_there_are_no_admin_routes() {
     let replica = replica(None).await;
-    for path in ["/admin/faults", "/admin/limit"] {
+    for path in ["/admin/faults", "/admin/limit", "/admin/coalesce/switch"] {
         let (status, _) = put_to(&replica, path, Some(""), "{}").await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
     }
@@ -229,37 +231,44 @@ async fn without_a_token_there_are_no_admin_routes() {
 
 #[tokio::test]
 async fn only_the_token_opens_the_admin_routes() {
-    let replica = replica(Some("secret")).await;
+    let replica = replica(Some(TOKEN)).await;
     let body = r#"{"database_delay_ms":5}"#;
-    for token in [
-        None,
-        Some(""),
-        Some("secre"),
-        Some("secret2"),
-        Some("Secret"),
+    let longer = format!("{TOKEN}.");
+    for (token, refusal) in [
+        (None, StatusCode::UNAUTHORIZED),
+        (Some(""), StatusCode::FORBIDDEN),
+        (Some("the admin toke"), StatusCode::FORBIDDEN),
+        (Some(&*longer), StatusCode::FORBIDDEN),
     ] {
-        let (status, _) = put_to(&replica, "/admin/faults", token, body).await;
-        assert_eq!(status, StatusCode::UNAUTHORIZED, "{token:?}");
+        for path in ["/admin/faults", "/admin/limit", "/admin/coalesce/switch"] {
+            let (status, _) = put_to(&replica, path, token, body).await;
+            assert_eq!(status, refusal, "{path} {token:?}");
+        }
     }
     assert_eq!(replica.faults.now().database_delay_ms, 0);
-    let (status, now) = put_to(&replica, "/admin/faults", Some("secret"), body).await;
+    let (status, now) = put_to(&replica, "/admin/faults", Some(TOKEN), body).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(
         now,
         json!({"database_delay_ms": 5, "database_fails": false})
     );
     for wrong in [r#"{"database_delay_ms":60001}"#, r#"{"delay":1}"#] {
-        let (status, _) = put_to(&replica, "/admin/faults", Some("secret"), wrong).await;
+        let (status, _) = put_to(&replica, "/admin/faults", Some(TOKEN), wrong).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}");
     }
     let limit = r#"{"limit":100,"window_ms":10000}"#;
-    let (status, _) = put_to(&replica, "/admin/limit", Some("secret"), limit).await;
+    let (status, _) = put_to(&replica, "/admin/limit", Some(TOKEN), limit).await;
     assert_eq!(
         (status, replica.limiter.limit().limit),
         (StatusCode::OK, 100)
     );
+    let off = r#"{"on":false,"author":"ada","reason":"slow"}"#;
+    let (status, _) = put_to(&replica, "/admin/coalesce/switch", Some(TOKEN), off).await;
+    assert_eq!(status, StatusCode::OK);
+    get_of(&replica, "/api/v1/products/1").await;
+    assert_eq!(replica.coalescer.counts().bypassed, 1);
     let no_window = r#"{"limit":100,"window_ms":0}"#;
-    let (status, _) = put_to(&replica, "/admin/limit", Some("secret"), no_window).await;
+    let (status, _) = put_to(&replica, "/admin/limit", Some(TOKEN), no_window).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
 }
 

@@ -16,7 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::postgres::Postgres;
 
-pub(crate) const TOKEN: &str = "the token";
+pub(crate) const TOKEN: &str = "the admin's token";
 
 /// Replicas with what they share.
 pub(crate) struct Fleet {

@@ -45,7 +45,7 @@ async fn it_shows_its_configuration_once_and_ends_in_order_when_it_is_told_to() 
             database.replace("postgres@", "postgres:hidden@"),
         )
         .env("REDIS_URL", redis.url())
-        .env("ADMIN_TOKEN", "hidden")
+        .env("ADMIN_TOKEN", "hidden, and long enough")
         .env("DATABASE_DELAY", "1s")
         .spawn()
         .unwrap();
