@@ -97,7 +97,9 @@ fn each_alarm_of_coalescing_has_a_row_of_the_operators_page_and_a_test() {
     for name in ALARMS {
         assert!(alerts.contains(&format!("- alert: {name}\n")), "{name}");
     }
-    for name in after(&alerts, "- alert: ") {
+    let products = read("examples/product-service/deploy/prometheus/rules/product-service.yml");
+    let tests = tests + &read("examples/product-service/deploy/prometheus/rules_test.yml");
+    for name in after(&alerts, "- alert: ").chain(after(&products, "- alert: ")) {
         // Once where it is quiet, once where it is not.
         assert!(
             tests.matches(&format!("alertname: {name}")).count() >= 2,

@@ -1,5 +1,10 @@
 //! How a stack ends: by Ctrl-C, by a server that cannot start, and by being killed itself.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and so does what it is built with"
+)]
+
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

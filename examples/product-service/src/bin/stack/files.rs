@@ -6,6 +6,7 @@ pub const NGINX: &str = include_str!("../../../deploy/nginx/nginx.conf.template"
 pub const PROMETHEUS: &str = include_str!("../../../deploy/prometheus/prometheus.yml");
 pub const PRODUCT_ALERTS: &str =
     include_str!("../../../deploy/prometheus/rules/product-service.yml");
+pub const PRODUCT_ALERTS_TEST: &str = include_str!("../../../deploy/prometheus/rules_test.yml");
 pub const COALESCE_ALERTS: &str = include_str!("../../../../observability/alerts.yml");
 pub const COALESCE_ALERTS_TEST: &str = include_str!("../../../../observability/alerts_test.yml");
 pub const PRODUCT_DASHBOARD: &str =
@@ -24,4 +25,21 @@ pub fn filled_in(template: &str, names: &[(String, String)]) -> Result<String> {
         bail!("the template asks for {name}, which nobody gives");
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_nobody_gives_is_an_error_and_not_an_odd_configuration() {
+        let given = [("PORT".to_owned(), "80".to_owned())];
+        let text = "# `${…}`\nlisten ${PORT}; set $host;";
+        assert_eq!(
+            filled_in(text, &given).unwrap(),
+            "# `${…}`\nlisten 80; set $host;"
+        );
+        let missing = filled_in("listen ${PORT} ${BACKLOG};", &given).unwrap_err();
+        assert!(missing.to_string().contains("BACKLOG"), "{missing}");
+    }
 }

@@ -131,3 +131,41 @@ impl Answers {
             .unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answers(count: u64) -> Answers {
+        let answer = |number| Answer {
+            status: 200,
+            took: Duration::from_millis(number),
+            retry_after: None,
+            body: json!({ "id": if number == 7 { 2 } else { 1 } }),
+        };
+        Answers((1..=count).map(answer).collect())
+    }
+
+    #[test]
+    fn one_answer_in_a_hundred_may_be_slower_than_the_p99() {
+        for (count, p99) in [(1, 1), (50, 50), (100, 99), (300, 297), (1_000, 990)] {
+            assert_eq!(answers(count).p99(), Duration::from_millis(p99), "{count}");
+        }
+        assert_eq!(answers(0).p99(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_answer_of_another_product_is_noticed() {
+        assert_eq!(answers(6).of_others(1), 0);
+        assert_eq!(answers(300).of_others(1), 1);
+        assert_eq!(answers(300).statuses(), "200: 300");
+    }
+
+    #[test]
+    fn a_steady_rate_sends_all_of_it_and_no_more() {
+        let due = |millis| due(1_000, Duration::from_millis(millis));
+        assert_eq!([due(0), due(1), due(999), due(1_000)], [0, 1, 999, 1_000]);
+    }
+}

@@ -75,9 +75,10 @@ async fn numbers(
     Ok(())
 }
 
-/// What the server was started with, looked at by its own tool; and what the alarms of coalescing do.
+/// What the server was started with, looked at by its own tool; and what each alarm does.
 fn promtool(stack: &Stack, row: &mut Row) -> Result<()> {
     let folder = stack.prometheus.folder();
+    std::fs::write(folder.join("rules_test.yml"), files::PRODUCT_ALERTS_TEST)?;
     std::fs::write(folder.join("alerts_test.yml"), files::COALESCE_ALERTS_TEST)?;
     std::fs::copy(folder.join("rules/coalesce.yml"), folder.join("alerts.yml"))?;
     let promtool = need("promtool")?;
@@ -86,7 +87,14 @@ fn promtool(stack: &Stack, row: &mut Row) -> Result<()> {
             "promtool check config",
             ["check", "config", "prometheus.yml"],
         ),
-        ("promtool test rules", ["test", "rules", "alerts_test.yml"]),
+        (
+            "promtool test rules, the service's",
+            ["test", "rules", "rules_test.yml"],
+        ),
+        (
+            "promtool test rules, coalescing's",
+            ["test", "rules", "alerts_test.yml"],
+        ),
     ] {
         let ran = Program::new("promtool", &promtool)
             .arguments(words)

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::process::{Process, Program, free_port};
 
-/// Opens the admin routes. Everything listens on loopback, and ends with this program.
-const TOKEN: &str = "stack";
+/// Opens the admin routes. They are reached on loopback alone, and end with this program.
+const TOKEN: &str = "of-a-stack-on-loopback";
 
 /// What a replica is told by its environment, by name.
 pub type Settings = Vec<(String, String)>;
