@@ -19,7 +19,7 @@ const SCRIPTS: [(&str, &str); 5] = [
     ("rate-limit", "k6: rate-limit"),
 ];
 
-pub async fn run(stack: &Stack) -> Result<Vec<Row>> {
+pub async fn run(stack: &mut Stack) -> Result<Vec<Row>> {
     let k6 = need("k6")?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("k6");
     let mut rows = Vec::new();

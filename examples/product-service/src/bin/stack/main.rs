@@ -184,7 +184,7 @@ impl Check {
             rows.push(row);
         }
         if self.k6 {
-            rows.extend(k6::run(&stack).await?);
+            rows.extend(k6::run(&mut stack).await?);
         }
         Ok(rows)
     }

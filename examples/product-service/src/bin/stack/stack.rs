@@ -120,8 +120,20 @@ impl Stack {
         bail!("there were never {calls} calls in progress at once")
     }
 
-    /// As it was before a case: every key cold, no faults, no limit.
-    pub async fn reset(&self) -> Result<()> {
+    /// As it is before a case: everything up, every key cold, no faults, no limit.
+    pub async fn reset(&mut self) -> Result<()> {
+        // What a case has ended it starts again, unless it did not come that far.
+        if self.redis.process().has_ended().is_some() {
+            self.redis.restart().await?;
+        }
+        if self.postgres.process().has_ended().is_some() {
+            self.postgres.restart().await?;
+        }
+        for replica in &mut self.replicas {
+            if replica.process().has_ended().is_some() {
+                replica.restart().await?;
+            }
+        }
         self.faults(0, false).await?;
         self.limit(0, 10_000).await?;
         self.redis.forget().await
