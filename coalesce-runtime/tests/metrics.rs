@@ -133,9 +133,7 @@ async fn the_exporter_says_what_the_snapshot_says() {
 #[tokio::test(start_paused = true)]
 async fn every_metric_is_described_and_its_labels_are_words_of_ours() {
     let _pod = load("metrics::described").await;
-    // A turn of those gauges that are looked at once a second.
-    tokio::time::sleep(1_100 * MS).await;
-    let text = scrape().render();
+    let text = with_gauges_at_rest().await;
     let mut described = BTreeSet::new();
     for line in text.lines().filter(|line| line.starts_with("# HELP ")) {
         described.insert(line.split(' ').nth(2).unwrap());
@@ -160,12 +158,23 @@ async fn every_metric_is_described_and_its_labels_are_words_of_ours() {
             assert!(ours.contains(&label.0) || label.0 == "quantile", "{line}");
         }
     }
-    for gauge in [
+}
+
+/// Gauges are looked at once a second, also while the other test of this process has calls in progress.
+async fn with_gauges_at_rest() -> String {
+    let gauges = [
         "flights 0",
         "connected 1",
         "subscribed 1",
         "breaker_state 0",
-    ] {
-        assert!(text.contains(&format!("\ncoalesce_{gauge}\n")), "{gauge}");
+    ];
+    let shown = |text: &str, gauge| text.contains(&format!("\ncoalesce_{gauge}\n"));
+    for _ in 0..200 {
+        let text = scrape().render();
+        if gauges.iter().all(|gauge| shown(&text, gauge)) {
+            return text;
+        }
+        tokio::time::sleep(100 * MS).await;
     }
+    panic!("not at rest: {}", scrape().render());
 }

@@ -136,6 +136,11 @@ impl Follower {
         }
     }
 
+    /// Whether somebody else was at it when the lock was asked for.
+    pub(crate) const fn has_followed(&self) -> bool {
+        self.leader.is_some()
+    }
+
     /// The state was read.
     pub(crate) fn looked(&mut self, state: Option<&Bytes>) -> Step {
         self.outcome_or(state, |_| Step::KeepWaiting)

@@ -51,6 +51,7 @@ impl Driver {
     /// Asks for the key, then leads or follows. `seen` is the state that is not wanted; `None`:
     /// whatever is there.
     pub(crate) async fn share(mut self, seen: Option<Seen>) {
+        let has_looked = seen.is_some();
         let mut chase = self.chase(seen);
         let mut step = chase.follower.ask();
         loop {
@@ -119,6 +120,9 @@ impl Driver {
                     return self.lead(election, asking, None).await;
                 }
                 Step::Settle(arrived) => {
+                    if has_looked && !chase.follower.has_followed() {
+                        self.core.tell(self.entry.key(), Incident::DoubleCheckHit);
+                    }
                     if chase.overslept(&arrived, self.core.coordinator.clock()) {
                         self.core.tell(self.entry.key(), Incident::LostWakeUp);
                     }

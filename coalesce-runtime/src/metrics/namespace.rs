@@ -122,6 +122,7 @@ const fn name_of(incident: Incident) -> &'static str {
         Incident::TooLarge => table::TOO_LARGE,
         Incident::Undecodable => table::UNDECODABLE,
         Incident::LostWakeUp => table::LOST_WAKE_UPS,
+        Incident::DoubleCheckHit => table::DOUBLE_CHECK_HITS,
     }
 }
 

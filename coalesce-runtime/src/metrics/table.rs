@@ -65,6 +65,8 @@ metrics! {
         "Stored bytes that could not be read";
     LOST_WAKE_UPS = "coalesce_lost_wake_ups_total", Counter, Count, None,
         "Outcomes that a follower found by a poll although it was listening";
+    DOUBLE_CHECK_HITS = "coalesce_double_check_hits_total", Counter, Count, None,
+        "Values that the first look had not found, and that were there when the lock was asked for";
     FAULTS = "coalesce_faults_total", Counter, Count, Some("kind"),
         "Questions to Redis without a usable answer, by kind; with an empty namespace those that belong to no call site";
     HIT = "coalesce_hit_seconds", Histogram, Seconds, None,

@@ -193,6 +193,8 @@ closed_set! {
     Undecodable = undecodable,
     /// A follower found its outcome by a poll although it was listening.
     LostWakeUp = lost_wake_ups,
+    /// A value that the first look had not found was there when the lock was asked for.
+    DoubleCheckHit = double_check_hits,
 }
 
 /// How many questions to the coordinator got no usable answer, and why.

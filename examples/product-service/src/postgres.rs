@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _, PgPool};
 
 use crate::catalog::{DatabaseDown, Repository};
 use crate::product::{Changes, Product};
@@ -29,12 +29,18 @@ impl Postgres {
     ///
     /// When there is no database at this URL, or its tables are newer than this program.
     pub async fn connect(url: &str) -> Result<Self, sqlx::Error> {
-        let options = PgPoolOptions::new()
+        let options: PgConnectOptions = url.parse()?;
+        // On a connection of its own: a migration may take its time.
+        let mut migrating = options.connect().await?;
+        MIGRATIONS.run(&mut migrating).await?;
+        migrating.close().await?;
+        // Who was told 503 has not taken the question back, so the server ends it as well.
+        let limit = format!("{}ms", DEADLINE.as_millis());
+        let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
-            .acquire_timeout(DEADLINE);
-        let pool = options.connect(url).await?;
-        MIGRATIONS.run(&pool).await?;
-        Ok(Self(pool))
+            .acquire_timeout(DEADLINE)
+            .connect_with(options.options([("statement_timeout", limit)]));
+        Ok(Self(pool.await?))
     }
 
     /// Closes the connections.

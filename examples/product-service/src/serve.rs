@@ -59,7 +59,11 @@ impl Started {
         let faults = Arc::new(Faults::with_delay(config.database_delay));
         let coalescer = coalescer(&config).await?;
         let repository = Arc::new(Faulty::new(database.clone(), Arc::clone(&faults)));
-        let limiter = Limiter::new(config.redis_url.as_str(), config.limit)?;
+        let limiter = Limiter::new(
+            config.redis_url.as_str(),
+            config.limit,
+            config.limiter_deadline,
+        )?;
         limiter.warm_up().await;
         let listener = TcpListener::bind(config.listen).await?;
         let address = listener.local_addr()?;
@@ -146,6 +150,10 @@ impl Started {
 /// How long a read has whose callers here have all gone.
 const LAST_READS: Duration = Duration::from_millis(500);
 
+/// How long Redis may take. Clients are promised a 503 within 2 s; a shorter deadline takes a busy machine for a
+/// dead Redis, and its callers get that 503.
+const REDIS_DEADLINE: Duration = Duration::from_secs(1);
+
 /// What the replicas share reads through. The options of the annotated read are given as values, so that a
 /// process can hold several replicas, as tests do.
 async fn coalescer(config: &Config) -> Result<Coalescer, BuildError> {
@@ -153,6 +161,7 @@ async fn coalescer(config: &Config) -> Result<Coalescer, BuildError> {
     Coalescer::builder()
         .redis(config.redis_url.as_str())
         .lease(config.pending_ttl)
+        .operation_deadline(REDIS_DEADLINE)
         .value("FRESH_TTL", text(config.fresh_ttl))
         .value("READ_LIMIT", text(config.read_limit))
         .value("WAIT_TIMEOUT", text(config.wait_timeout))

@@ -37,6 +37,8 @@ pub struct Config {
     pub limit: Limit,
     /// Whose product reads are counted together.
     pub rate_by: RateBy,
+    /// How long the limiter waits for a silent Redis.
+    pub limiter_deadline: Duration,
     /// The proxy that is believed whom a request comes from.
     pub trusted_proxy: Option<IpAddr>,
     /// How much longer a read of the database takes.
@@ -114,6 +116,7 @@ impl Config {
         let limit = from.parsed("RATE_LIMIT", "0", "a number of requests");
         let window = from.duration("RATE_WINDOW", "10s");
         let rate_by = from.one_of("RATE_BY", &RATE_BY);
+        let limiter_deadline = from.duration("LIMITER_DEADLINE", "150ms");
         let trusted_proxy = from.optional("TRUSTED_PROXY", "an IP address");
         let database_delay = from.duration("DATABASE_DELAY", "0ms");
         let drain_delay = from.duration("DRAIN_DELAY", "1s");
@@ -146,6 +149,7 @@ impl Config {
             on_redis_error: on_redis_error?,
             limit,
             rate_by: rate_by?,
+            limiter_deadline: limiter_deadline?,
             trusted_proxy,
             database_delay: database_delay?,
             admin_token,
@@ -177,6 +181,7 @@ impl fmt::Display for Config {
             ("READ_LIMIT", self.read_limit),
             ("WAIT_TIMEOUT", self.wait_timeout),
             ("RATE_WINDOW", Duration::from_millis(self.limit.window_ms)),
+            ("LIMITER_DEADLINE", self.limiter_deadline),
             ("DATABASE_DELAY", self.database_delay),
             ("DRAIN_DELAY", self.drain_delay),
             ("DRAIN_TIMEOUT", self.drain_timeout),

@@ -24,13 +24,13 @@ pub struct Status {
     pub hits: u64,
     /// It was not.
     pub misses: u64,
-    /// Misses that won the lock.
+    /// Misses that won: they read the database, or found the product at the second look.
     pub led: u64,
     /// Misses that were answered by somebody else's read, or gave up waiting for it.
     pub followed: u64,
     /// Reads of the database.
     pub reads: u64,
-    /// Winners that found the product there after all.
+    /// Winners that found the product there after all: the lock and the second look are one question to Redis.
     pub double_check_hits: u64,
     /// Misses that gave up waiting.
     pub waits_timed_out: u64,
@@ -60,8 +60,9 @@ impl Status {
         let requests = outcomes.total() - outcomes.failed;
         let hits = outcomes.fresh + outcomes.stale;
         let misses = requests - hits;
+        let double_check_hits = page.incidents.double_check_hits;
         // Counted by bodies and not by callers: a client that goes away ends its call, and not the read.
-        let led = page.executions.total() + outcomes.bypassed;
+        let led = page.executions.total() + outcomes.bypassed + double_check_hits;
         Self {
             instance: replica.config.instance.clone(),
             requests,
@@ -71,7 +72,7 @@ impl Status {
             // While calls are in progress, a body may be counted before its call is.
             followed: misses.saturating_sub(led),
             reads: replica.faults.reads(),
-            double_check_hits: 0,
+            double_check_hits,
             waits_timed_out: outcomes.timed_out,
             not_found: replica.not_found.load(Ordering::Relaxed),
             fail_open: page.executions.fail_open,

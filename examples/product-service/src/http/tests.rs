@@ -80,7 +80,12 @@ async fn replica(token: Option<&str>) -> Arc<Replica> {
     Arc::new(Replica {
         catalog: Catalog::new(repository, coalescer.clone()),
         faults,
-        limiter: Limiter::new("redis://127.0.0.1:1/", config.limit).unwrap(),
+        limiter: Limiter::new(
+            "redis://127.0.0.1:1/",
+            config.limit,
+            config.limiter_deadline,
+        )
+        .unwrap(),
         coalescer,
         draining: AtomicBool::new(false),
         not_found: AtomicU64::new(0),

@@ -4,26 +4,18 @@
 //! Who cannot have that needs a sliding window, which costs Redis an entry per request.
 
 mod client;
+mod silence;
 
 use std::net::IpAddr;
-use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{RedisError, Script};
 use serde::{Deserialize, Serialize};
 
 pub use client::client_of;
-
-/// How long Redis may take, a new connection included, before a request is let through uncounted.
-const DEADLINE: Duration = Duration::from_millis(150);
-
-/// A deadline that is noticed this much later says that this process is busy, and nothing of Redis.
-const LATE: Duration = Duration::from_millis(20);
-
-/// How often an answer is waited for once more, because the deadline was noticed late.
-const PATIENCE: usize = 10;
+use silence::{PATIENCE, Silence};
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +70,7 @@ pub struct Decisions {
 pub struct Limiter {
     redis: ConnectionManager,
     script: Script,
+    silence: Silence,
     limit: AtomicU64,
     window_ms: AtomicU64,
     allowed: AtomicU64,
@@ -86,22 +79,24 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter that counts in the Redis at `url`. It connects when it is first asked, and again whenever the
+    /// A limiter that counts in the Redis at `url`, and that lets requests through uncounted when Redis has been silent
+    /// for `deadline`, a new connection included. It connects when it is first asked, and again whenever the
     /// connection is lost.
     ///
     /// # Errors
     ///
     /// When the URL is none that the client understands.
-    pub fn new(url: &str, limit: Limit) -> Result<Self, RedisError> {
+    pub fn new(url: &str, limit: Limit, deadline: Duration) -> Result<Self, RedisError> {
         let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(DEADLINE))
-            .set_response_timeout(Some(DEADLINE * 10))
+            .set_connection_timeout(Some(deadline))
+            .set_response_timeout(Some(deadline * PATIENCE))
             .set_min_delay(Duration::from_millis(50))
             .set_max_delay(Duration::from_millis(500));
         let client = redis::Client::open(url)?;
         Ok(Self {
             redis: ConnectionManager::new_lazy_with_config(client, config)?,
             script: Script::new(include_str!("window.lua")),
+            silence: Silence::of(deadline),
             limit: limit.limit.into(),
             window_ms: limit.window_ms.into(),
             allowed: AtomicU64::new(0),
@@ -113,10 +108,11 @@ impl Limiter {
     /// Connects, and brings the script to Redis: the first burst finds both there. It is tried once.
     pub async fn warm_up(&self) {
         let mut redis = self.redis.clone();
-        if !matches!(
-            in_time(self.script.load_async(&mut redis)).await,
-            Some(Ok(_))
-        ) {
+        let loaded = self
+            .silence
+            .answer(self.script.load_async(&mut redis))
+            .await;
+        if loaded.is_none() {
             tracing::warn!("the limiter is open: its Redis gives no answer");
         }
     }
@@ -127,9 +123,9 @@ impl Limiter {
         if limit == 0 {
             return Decision::Allowed;
         }
-        let decision = match in_time(self.count(client, window_ms)).await {
-            Some(Ok((count, left_ms))) => within(limit, count, left_ms),
-            Some(Err(_)) | None => Decision::FailedOpen,
+        let decision = match self.silence.answer(self.count(client, window_ms)).await {
+            Some((count, left_ms)) => within(limit, count, left_ms),
+            None => Decision::FailedOpen,
         };
         self.note(decision);
         decision
@@ -187,21 +183,6 @@ impl std::fmt::Debug for Limiter {
     }
 }
 
-/// An answer, if it comes within the deadline.
-async fn in_time<T>(asked: impl Future<Output = T>) -> Option<T> {
-    let mut asked = pin!(asked);
-    for _ in 0..PATIENCE {
-        let begun = Instant::now();
-        if let Ok(answer) = tokio::time::timeout(DEADLINE, &mut asked).await {
-            return Some(answer);
-        }
-        if begun.elapsed() < DEADLINE + LATE {
-            break;
-        }
-    }
-    None
-}
-
 /// Where a window is counted: one for everybody, or one for each client.
 fn key_of(client: Option<IpAddr>) -> String {
     match client {
@@ -224,7 +205,11 @@ const fn within(limit: u64, count: u64, left_ms: u64) -> Decision {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+
+    const DEADLINE: Duration = Duration::from_millis(150);
 
     #[test]
     fn a_window_lets_its_limit_through_and_no_more() {
@@ -265,7 +250,7 @@ mod tests {
             window_ms: 10_000,
         };
         // Nobody listens on port 1.
-        let limiter = Limiter::new("redis://127.0.0.1:1/", one).unwrap();
+        let limiter = Limiter::new("redis://127.0.0.1:1/", one, DEADLINE).unwrap();
         for _ in 0..3 {
             let begun = Instant::now();
             assert_eq!(limiter.decide(None).await, Decision::FailedOpen);
@@ -284,7 +269,7 @@ mod tests {
             limit: 0,
             window_ms: 10_000,
         };
-        let limiter = Limiter::new("redis://127.0.0.1:1/", none).unwrap();
+        let limiter = Limiter::new("redis://127.0.0.1:1/", none, DEADLINE).unwrap();
         assert_eq!(limiter.decide(None).await, Decision::Allowed);
         assert_eq!(limiter.decisions(), Decisions::default());
     }

@@ -1,12 +1,16 @@
 //! The program itself: what it prints, how it refuses, and how a signal ends it.
 
 use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
 
 use coalesce_rig::RedisServer;
 use reqwest::{Client, StatusCode};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinSet;
 
+use crate::fleet::eventually;
 use crate::postgres::Postgres;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_product-service");
@@ -15,6 +19,7 @@ fn program() -> Command {
     let mut command = Command::new(PROGRAM);
     command.env_clear().env("LISTEN", "127.0.0.1:0");
     command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stderr(Stdio::null());
     command.kill_on_drop(true);
     command
 }
@@ -81,6 +86,52 @@ async fn it_shows_its_configuration_once_and_ends_in_order_when_it_is_told_to() 
     line_with(&mut lines, "ended in_time=true").await;
     assert!(child.wait().await.unwrap().success());
     assert_eq!(lines.next_line().await.unwrap(), None);
+}
+
+/// Starts a replica; its process, and its products.
+async fn replica(database: &str, redis: &RedisServer) -> (Child, String) {
+    let mut child = program()
+        .env("DATABASE_URL", database)
+        .env("REDIS_URL", redis.url())
+        .env("DATABASE_DELAY", "2s")
+        .env("PENDING_TTL", "1s")
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let listening = line_with(&mut lines, "listening on").await;
+    let address = listening.rsplit(' ').next().unwrap();
+    (child, format!("http://{address}/api/v1/products"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_leader_is_killed_in_the_read_those_who_followed_are_answered() {
+    let (postgres, redis) = (Postgres::shared(), RedisServer::start());
+    let database = postgres.new_database().await;
+    let (mut leader, leading) = replica(&database, &redis).await;
+    let (_follower, following) = replica(&database, &redis).await;
+    let client = Client::builder().no_proxy().build().unwrap();
+    let reads = async |of: &str| {
+        let status = client.get(format!("{of}/cache/status")).send().await;
+        let status: Value = status.unwrap().json().await.unwrap();
+        status["reads"].as_u64().unwrap()
+    };
+    let lost = tokio::spawn(client.get(format!("{leading}/1")).send());
+    eventually("it leads", async || reads(&leading).await == 1).await;
+    let begun = Instant::now();
+    let mut followers = JoinSet::new();
+    for _ in 0..20 {
+        followers.spawn(client.get(format!("{following}/1")).send());
+    }
+    eventually("the other follows", async || redis.channels() == 2).await;
+    leader.kill().await.unwrap();
+    for answer in followers.join_all().await {
+        assert_eq!(answer.unwrap().status(), StatusCode::OK);
+    }
+    let took = begun.elapsed();
+    // Lease, read and a second; times five, as the machine has other things to do.
+    assert!(took < Duration::from_secs(5 * 4), "{took:?}");
+    assert_eq!(reads(&following).await, 1);
+    assert!(lost.await.unwrap().is_err());
 }
 
 #[tokio::test]

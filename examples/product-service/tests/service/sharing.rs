@@ -38,7 +38,7 @@ async fn three_hundred_callers_of_no_product_are_one_read() {
 /// The read outlives the lease of its lock, which is renewed while it runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_that_is_longer_than_its_lock_is_still_the_only_one() {
-    let clocks = [("PENDING_TTL", "500ms"), ("DATABASE_DELAY", "1500ms")];
+    let clocks = [("PENDING_TTL", "1s"), ("DATABASE_DELAY", "3s")];
     let fleet = Fleet::of(3, &clocks).await;
     let (statuses, _) = fleet.burst(60, LAMP).await;
     assert_eq!(statuses, [(200, 60)].into());

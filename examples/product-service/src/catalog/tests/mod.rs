@@ -130,8 +130,10 @@ async fn the_winner_checks_again_before_it_asks_the_database() {
     may_answer.add_permits(1);
     assert_eq!(looking.await.unwrap(), Ok(Some(lamp())));
     assert_eq!(repository.reads(), 1);
-    // Its first look had found nothing.
-    assert_eq!(other.coalescer.counts().fresh, 0);
+    // Its first look had found nothing, and the second did.
+    let page = other.coalescer.snapshot_of("products").unwrap();
+    assert_eq!(page.outcomes.fresh, 0);
+    assert_eq!(page.incidents.double_check_hits, 1);
 }
 
 #[tokio::test(start_paused = true)]
