@@ -105,8 +105,11 @@ pub(crate) async fn inspect(redis: &RedisCoordinator, args: &KeyArgs) -> Result<
         (None, _) => writeln!(text, "flight: none in progress"),
         (Some(lock), left) => writeln!(
             text,
-            "flight: led by {}{}, {} of its lease left",
+            "flight: led by {}{}{}, {} of its lease left",
             lock.leader,
+            lock.trace
+                .as_ref()
+                .map_or_else(String::new, |trace| format!(" in trace {trace}")),
             if lock.fenced {
                 ", fenced by an invalidation"
             } else {
@@ -119,6 +122,7 @@ pub(crate) async fn inspect(redis: &RedisCoordinator, args: &KeyArgs) -> Result<
         json!({
             "leader": lock.leader,
             "fenced": lock.fenced,
+            "trace": lock.trace,
             "lease_left_seconds": lease_left.map(|left| left.as_secs_f64()),
         })
     });
@@ -155,6 +159,7 @@ pub(crate) async fn invalidate(
 struct Lock {
     leader: String,
     fenced: bool,
+    trace: Option<String>,
 }
 
 async fn lock_of(
@@ -166,6 +171,9 @@ async fn lock_of(
     let lock = text.map(|text| Lock {
         leader: text.chars().take(8).collect::<String>() + "…",
         fenced: text.contains('!'),
+        trace: text
+            .split_once(' ')
+            .map(|(_, trace)| trace.trim().to_owned()),
     });
     Ok((lock, life(redis, &name).await?))
 }

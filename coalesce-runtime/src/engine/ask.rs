@@ -7,6 +7,7 @@ use bytes::Bytes;
 #[cfg(any(feature = "axum", feature = "cli"))]
 use crate::format::envelope::Status;
 use crate::format::envelope::{Envelope, Seen};
+use crate::format::traceparent::Traceparent;
 use crate::words::clock::ServerTime;
 use crate::words::key::Key;
 use crate::words::token::Token;
@@ -22,6 +23,8 @@ pub struct BeginAsk {
     pub seen: Option<Seen>,
     /// The flight the asker follows; it goes on following that one even when it is fenced.
     pub following: Option<Token>,
+    /// The trace that the asker is part of. The lock tells those who follow, should they never have an outcome.
+    pub trace: Option<Traceparent>,
 }
 
 /// The answer to BEGIN. The role is said here and never inferred afterwards.
@@ -42,6 +45,8 @@ pub enum BeginAnswer {
         lease_left: Duration,
         /// The state below which the asker joined.
         seen: Seen,
+        /// The trace that the leader was part of when it asked, if it said so.
+        trace: Option<Traceparent>,
     },
 }
 

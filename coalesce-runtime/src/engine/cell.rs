@@ -12,6 +12,7 @@ use super::ask::{
 use super::lease::pause_after;
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::format::message::Message;
+use crate::format::traceparent::Traceparent;
 use crate::words::clock::ServerTime;
 use crate::words::key::Key;
 use crate::words::token::Token;
@@ -28,6 +29,7 @@ struct Lock {
     token: Token,
     fenced_at: Option<ServerTime>,
     until: ServerTime,
+    trace: Option<Traceparent>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -97,10 +99,11 @@ impl Cell {
                     leader: lock.token,
                     lease_left: now.until(lock.until),
                     seen,
+                    trace: lock.trace,
                 }
             }
             _ => {
-                self.take(ask.token, now, ask.lease);
+                self.take(ask.token, now, ask.lease, ask.trace);
                 BeginAnswer::Lead { seen }
             }
         }
@@ -117,7 +120,7 @@ impl Cell {
                     .map_or(RenewAnswer::Held, |at| RenewAnswer::Fenced { at })
             }
             None if now < ask.retake_until && seen == ask.seen => {
-                self.take(ask.token, now, ask.lease);
+                self.take(ask.token, now, ask.lease, None);
                 RenewAnswer::Held
             }
             _ => RenewAnswer::Lost,
@@ -239,11 +242,12 @@ impl Cell {
         }
     }
 
-    fn take(&mut self, token: Token, now: ServerTime, lease: Duration) {
+    fn take(&mut self, token: Token, now: ServerTime, lease: Duration, trace: Option<Traceparent>) {
         self.lock = Some(Lock {
             token,
             fenced_at: None,
             until: now.plus(lease),
+            trace,
         });
     }
 

@@ -10,6 +10,7 @@ use super::ask::{BeginAnswer, BeginAsk};
 use super::poll::PollPlan;
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::format::message::Message;
+use crate::format::traceparent::Traceparent;
 use crate::words::clock::ServerTime;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
@@ -24,6 +25,10 @@ pub(crate) struct Follower {
     plan: PollPlan,
     seen: Option<Seen>,
     leader: Option<Token>,
+    /// The trace that the leader said to be part of.
+    led_in: Option<Traceparent>,
+    /// The trace that this process would lead in.
+    trace: Option<Traceparent>,
     lease_left: Duration,
     polls: u32,
     /// How long it believes in its leader while its questions get no answer.
@@ -96,6 +101,8 @@ impl Follower {
             plan,
             seen,
             leader: None,
+            led_in: None,
+            trace: None,
             lease_left: lease,
             polls: 0,
             patience,
@@ -105,6 +112,17 @@ impl Follower {
         }
     }
 
+    /// The same, as part of a trace.
+    pub(crate) const fn traced(mut self, trace: Option<Traceparent>) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// The trace that the leader it follows said to be part of.
+    pub(crate) const fn led_in(&self) -> Option<Traceparent> {
+        self.led_in
+    }
+
     /// The question it asks now.
     pub(crate) fn ask(&self) -> Step {
         Step::Ask(BeginAsk {
@@ -112,6 +130,7 @@ impl Follower {
             lease: self.lease,
             seen: self.seen,
             following: self.leader,
+            trace: self.trace,
         })
     }
 
@@ -127,8 +146,10 @@ impl Follower {
                 leader,
                 lease_left,
                 seen,
+                trace,
             } => {
                 self.leader = Some(leader);
+                self.led_in = trace;
                 self.lease_left = lease_left;
                 self.seen = Some(seen);
                 self.wait(jitter)

@@ -41,6 +41,7 @@ fn follower() -> Follower {
         leader: LEADER,
         lease_left: LEASE,
         seen: OLD.into(),
+        trace: None,
     };
     assert_eq!(
         follower.answered(answer, 0.0),
@@ -151,6 +152,7 @@ fn after_two_abandoned_flights_it_stops_trying() {
         leader: OTHER,
         lease_left: LEASE,
         seen: OLD.into(),
+        trace: None,
     };
     follower.answered(next, 0.0);
     assert_eq!(

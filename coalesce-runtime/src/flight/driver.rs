@@ -12,6 +12,7 @@ use crate::engine::follow::{Arrived, Follower, Step};
 use crate::engine::lease::lease_at;
 use crate::format::envelope::{Seen, Status};
 use crate::format::message::Message;
+use crate::format::traceparent::Traceparent;
 use crate::ports::coordinator::{Listener, Notice};
 use crate::ports::event::{Cause, Incident};
 use crate::words::clock::{Instant, ServerClock, now};
@@ -27,6 +28,8 @@ pub(crate) struct Driver {
     pub(super) entry: Arc<Entry>,
     /// Why the body would run.
     pub(super) cause: Cause,
+    /// The trace that it asks in.
+    pub(super) trace: Option<Traceparent>,
     settled: bool,
     _working: Counted,
 }
@@ -37,12 +40,14 @@ impl Driver {
         policy: &Arc<Policy>,
         entry: &Arc<Entry>,
         cause: Cause,
+        trace: Option<Traceparent>,
     ) -> Self {
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
             entry: Arc::clone(entry),
             cause,
+            trace,
             settled: false,
             _working: core.drivers.one_more(),
         }
@@ -75,7 +80,9 @@ impl Driver {
                         Ok(answer) => {
                             chase.unheard = false;
                             chase.silent_since = None;
-                            chase.follower.answered(answer, fastrand::f64())
+                            let next = chase.follower.answered(answer, fastrand::f64());
+                            self.entry.is_led_in(chase.follower.led_in());
+                            next
                         }
                         Err(fault) => {
                             let asked_at = chase.asked_at;
@@ -172,7 +179,8 @@ impl Driver {
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
         let patience = 2 * self.core.coordinator.deadline();
-        let follower = Follower::new(key, token, lease, settings.poll, patience, seen);
+        let follower =
+            Follower::new(key, token, lease, settings.poll, patience, seen).traced(self.trace);
         Chase {
             follower,
             token,

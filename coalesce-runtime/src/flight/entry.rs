@@ -1,13 +1,14 @@
 //! An entry of the fold: one unit of shared work in this process, its members, its seat and where it stands.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 
 use super::seat::Seat;
 use super::settlement::Settlement;
+use crate::format::traceparent::Traceparent;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 
@@ -37,6 +38,8 @@ pub(crate) struct Entry {
     pub(super) driven: AtomicBool,
     /// Which member reads, and since when. Changed only under the fold's lock.
     pub(super) reader: Mutex<(Reader, Instant)>,
+    /// The trace of whoever leads, or of whoever asked to, as far as it is known.
+    led_in: OnceLock<Traceparent>,
     /// Whether it has left the fold.
     pub(super) closed: AtomicBool,
     /// Rung when it stands elsewhere.
@@ -76,6 +79,7 @@ impl Entry {
             seated: AtomicBool::new(false),
             driven: AtomicBool::new(false),
             reader: Mutex::new((0, now())),
+            led_in: OnceLock::new(),
             closed: AtomicBool::new(false),
             news: Notify::new(),
             empty: Notify::new(),
@@ -84,6 +88,18 @@ impl Entry {
 
     pub(crate) const fn key(&self) -> &Key {
         &self.key
+    }
+
+    /// Its members wait for a leader in that trace. The first counts: for that one most of them have waited.
+    pub(super) fn is_led_in(&self, trace: Option<Traceparent>) {
+        if let Some(trace) = trace {
+            let _ = self.led_in.set(trace);
+        }
+    }
+
+    /// The trace of the leader that its members wait for.
+    pub(super) fn led_in(&self) -> Option<Traceparent> {
+        self.led_in.get().copied()
     }
 
     /// The driver leads: whoever takes the seat brings the body.

@@ -126,6 +126,7 @@ impl Driver {
         runner: Option<Runner>,
     ) {
         let pending = self.policy.clocks().pending();
+        self.entry.is_led_in(self.trace);
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
         drop(asking);
         let refreshes = runner.is_some();

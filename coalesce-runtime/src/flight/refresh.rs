@@ -54,7 +54,8 @@ pub(crate) fn start(
     );
     let runner = prepare(&span);
     if member.hand_over() {
-        let driver = Driver::new(core, policy, member.entry(), Cause::Refresh);
+        let trace = span.in_scope(|| core.traces.current());
+        let driver = Driver::new(core, policy, member.entry(), Cause::Refresh, trace);
         let refresh = refresh(driver, outdated, runner, permit);
         tokio::spawn(refresh.instrument(span));
     }
@@ -80,6 +81,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         lease,
         seen: Some(outdated),
         following: None,
+        trace: driver.trace,
     };
     let asking = driver.core.elections.one_more();
     if driver.core.hands_over() {

@@ -115,6 +115,9 @@ impl Waiter {
                 }
                 Stage::Offered => match member.take_seat() {
                     Some(seat) => {
+                        if seat.cause() == Cause::Takeover {
+                            self.link_to_leader_of(&member);
+                        }
                         self.member = Some(member);
                         return Turn::Seat(seat);
                     }
@@ -199,6 +202,13 @@ impl Waiter {
         }
     }
 
+    /// The call has waited for a leader, and has no outcome of it.
+    fn link_to_leader_of(&self, member: &Member) {
+        if let Some(leader) = member.entry().led_in() {
+            self.core.traces.link(leader, self.span());
+        }
+    }
+
     /// Its turn has come: what it waited for ends here.
     pub(crate) fn waited(&mut self, turn: &Turn) {
         let waited = std::mem::take(&mut self.waiting);
@@ -232,6 +242,7 @@ impl Waiter {
             }
             Err(_) => {
                 self.ticket.timed_out();
+                self.link_to_leader_of(&member);
                 let limit = self.policy.clocks().wait().unwrap_or_default();
                 Err(Error::WaitTimeout {
                     namespace: Arc::clone(self.key.namespace()),
@@ -334,7 +345,9 @@ impl Waiter {
         F: Future<Output = ()> + Send + 'static,
     {
         if member.hand_over() {
-            let driver = Driver::new(&self.core, &self.policy, member.entry(), self.cause);
+            let trace = self.span().in_scope(|| self.core.traces.current());
+            let (core, policy) = (&self.core, &self.policy);
+            let driver = Driver::new(core, policy, member.entry(), self.cause, trace);
             tokio::spawn(work(driver));
         }
     }

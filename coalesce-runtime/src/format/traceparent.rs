@@ -5,7 +5,7 @@ use std::fmt;
 /// Which trace a flight was part of, and which span of it ran the body.
 ///
 /// It reaches other processes through Redis, so it is strict: version 00, no id of zeros, and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Traceparent {
     trace: [u8; 16],
     span: [u8; 8],

@@ -31,6 +31,7 @@ pub(crate) fn begin(token: Token) -> BeginAsk {
         lease: LONG,
         seen: None,
         following: None,
+        trace: None,
     }
 }
 

@@ -338,6 +338,7 @@ fn begin_ask(setup: &Setup, token: Token, phase: &Phase) -> BeginAsk {
         // Nothing is retained: a newcomer wants no state that is there already.
         seen: following.map(|following| following.seen),
         following: following.map(|following| following.leader),
+        trace: None,
     }
 }
 

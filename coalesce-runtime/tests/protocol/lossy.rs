@@ -263,6 +263,7 @@ async fn who_leaves_frees_a_lock_that_was_granted_in_vain() {
         lease: 100 * MS,
         seen: None,
         following: None,
+        trace: None,
     };
     lossy
         .inner

@@ -24,6 +24,7 @@ async fn a_follower_runs_the_body_two_deadlines_after_its_first_question_without
                 lease: 60_000 * MS,
                 seen: None,
                 following: None,
+                trace: None,
             };
             let key = Key::new("n", &[&1]);
             inner.begin(&key, &elsewhere).await.unwrap();

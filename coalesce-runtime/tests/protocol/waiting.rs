@@ -35,6 +35,7 @@ async fn a_follower_gives_up_at_its_wait_timeout_and_the_flight_goes_on() {
         lease: 10_000 * MS,
         seen: None,
         following: None,
+        trace: None,
     };
     fleet.coordinator.begin(&held, &ask).await.unwrap();
     let begun = Instant::now();
@@ -67,6 +68,7 @@ async fn plain_functions_that_give_up_run_once_per_process() {
         lease: 10_000 * MS,
         seen: None,
         following: None,
+        trace: None,
     };
     fleet.coordinator.begin(&held, &ask).await.unwrap();
     let answers = all(&fleet, 60, |pod, _| {
@@ -95,6 +97,7 @@ async fn a_dead_leader_is_replaced_by_a_follower_that_was_waiting() {
         lease: 3_000 * MS,
         seen: None,
         following: None,
+        trace: None,
     };
     fleet.coordinator.begin(&key, &ask).await.unwrap();
     let begun = Instant::now();

@@ -5,10 +5,15 @@ use std::time::Duration;
 use coalesce_runtime::RedisCoordinator;
 use coalesce_runtime::coordination::{
     BeginAnswer, BeginAsk, Cell, Coordinator as _, Envelope, FinishAnswer, FinishAsk, RenewAnswer,
-    RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
+    RenewAsk, ReplaceAsk, Seen, ServerTime, Status, Traceparent,
 };
 
 use crate::server::{SECOND, Server, envelope, key, state, token};
+
+/// What a flight says of its trace.
+fn trace() -> Option<Traceparent> {
+    Traceparent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+}
 
 /// Long enough that nothing expires while a slow machine looks at it.
 const LIFE: Duration = Duration::from_mins(10);
@@ -89,6 +94,7 @@ impl Twins<'_> {
             lease: LIFE,
             seen: self.random.bool().then(|| self.seen()),
             following: self.random.bool().then(|| self.token()),
+            trace: self.random.bool().then(trace).flatten(),
         };
         let answer = self.coordinator.begin(&key(1), &ask).await.unwrap();
         let expected = self.cell.begin(self.now, &ask);
@@ -99,14 +105,16 @@ impl Twins<'_> {
                     leader,
                     lease_left,
                     seen,
+                    trace,
                 },
                 BeginAnswer::Follow {
                     leader: expected,
                     seen: below,
+                    trace: led_in,
                     ..
                 },
             ) => {
-                assert_eq!((leader, seen), (expected, below));
+                assert_eq!((leader, seen, trace), (expected, below, led_in));
                 assert!(lease_left > Duration::ZERO && lease_left <= LIFE);
             }
             (answer, expected) => assert_eq!(answer, expected, "{ask:?}"),

@@ -234,6 +234,7 @@ pub(crate) fn begin(token: Token) -> BeginAsk {
         lease: 3 * SECOND,
         seen: Some(Seen::NOTHING),
         following: None,
+        trace: None,
     }
 }
 

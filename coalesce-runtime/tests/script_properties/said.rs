@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use coalesce_runtime::coordination::{BeginAnswer, FinishAnswer, RenewAnswer, Seen, Token};
+use coalesce_runtime::coordination::{
+    BeginAnswer, FinishAnswer, RenewAnswer, Seen, Token, Traceparent,
+};
 
 use crate::seen::{Sight, without_moments};
 use crate::stage::LIFE;
@@ -13,7 +15,7 @@ use crate::stage::LIFE;
 pub(crate) enum Said {
     State(Vec<u8>),
     Lead(Seen),
-    Follow(Token, Seen),
+    Follow(Token, Seen, Option<Traceparent>),
     Renewed(&'static str),
     Finished(&'static str),
     Looked(Option<Vec<u8>>),
@@ -46,9 +48,10 @@ pub(crate) fn begun(answer: BeginAnswer) -> Said {
             leader,
             lease_left,
             seen,
+            trace,
         } => {
             assert!(lease_left > Duration::ZERO && lease_left <= LIFE);
-            Said::Follow(leader, seen)
+            Said::Follow(leader, seen, trace)
         }
     }
 }

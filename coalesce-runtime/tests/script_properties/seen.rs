@@ -76,15 +76,12 @@ impl Sight {
 
 impl Lock {
     fn read(text: &str) -> Self {
-        match text.split_once('!') {
-            Some((holder, at)) => Self {
-                holder: holder.to_owned(),
-                fenced: Some(at.to_owned()),
-            },
-            None => Self {
-                holder: text.to_owned(),
-                fenced: None,
-            },
+        // Whose trace stands behind them is told by the answers.
+        let (holder, rest) = text.split_at(32);
+        let rest = rest.split_once(' ').map_or(rest, |(fence, _)| fence);
+        Self {
+            holder: holder.to_owned(),
+            fenced: rest.strip_prefix('!').map(str::to_owned),
         }
     }
 }

@@ -66,6 +66,7 @@ impl Sabotage {
                     lease: Duration::from_secs(1),
                     seen: None,
                     following: None,
+                    trace: None,
                 };
                 cell.begin(now, &begin);
             }

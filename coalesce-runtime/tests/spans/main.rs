@@ -7,9 +7,9 @@ mod seen;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use coalesce_runtime::coordination::Coordinator;
+use coalesce_runtime::coordination::{BeginAsk, Coordinator, Token, Traceparent};
 use coalesce_runtime::observing::TraceContext;
-use coalesce_runtime::{Clocks, Coalescer, MemoryCoordinator, Policy};
+use coalesce_runtime::{Clocks, Coalescer, Key, MemoryCoordinator, Policy};
 use tracing::Level;
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::filter::LevelFilter;
@@ -18,6 +18,7 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use crate::seen::Seen;
 
 const MS: Duration = Duration::from_millis(1);
+const OTHER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const LEADER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 fn subscribe(level: Level) -> (Seen, DefaultGuard) {
@@ -42,18 +43,21 @@ impl TraceContext for Said {
     }
 }
 
+fn said(said: &'static str) -> (Arc<Said>, Arc<Mutex<Vec<String>>>) {
+    let linked = Arc::<Mutex<Vec<String>>>::default();
+    (Arc::new(Said(said, Arc::clone(&linked))), linked)
+}
+
 /// Two processes that say this; what the second is linked to.
 async fn two(said: [&'static str; 2]) -> ([Coalescer; 2], Arc<Mutex<Vec<String>>>) {
     let coordinator: Arc<dyn Coordinator> = Arc::new(MemoryCoordinator::new());
-    let linked = Arc::<Mutex<Vec<String>>>::default();
-    let pod = |said, linked: &Arc<Mutex<Vec<String>>>| {
-        let context = Arc::new(Said(said, Arc::clone(linked)));
+    let pod = |context| {
         let pod = Coalescer::builder().coordinator(Arc::clone(&coordinator));
         pod.trace_context(context).build()
     };
-    let first = pod(said[0], &Arc::default()).await.unwrap();
-    let second = pod(said[1], &linked).await.unwrap();
-    ([first, second], linked)
+    let [(first, _), (second, linked)] = said.map(self::said);
+    let (first, second) = tokio::join!(pod(first), pod(second));
+    ([first.unwrap(), second.unwrap()], linked)
 }
 
 async fn call(pod: &Coalescer, policy: &Arc<Policy>) -> u32 {
@@ -130,6 +134,32 @@ async fn a_refresh_is_inside_the_stale_call_that_started_it() {
     assert_eq!(execution.parent, Some(refresh.number));
     assert_eq!(execution.field("cause"), "refresh");
     assert!(seen.named("coalesce.wait").is_empty(), "that is at trace");
+}
+
+/// The lock says it, since no outcome ever does.
+#[tokio::test(start_paused = true)]
+async fn who_takes_over_or_waits_in_vain_is_linked_to_the_leader_that_it_waited_for() {
+    let lock = |lease| BeginAsk {
+        token: Token::random(),
+        lease,
+        seen: None,
+        following: None,
+        trace: Traceparent::parse(LEADER),
+    };
+    for (lease, outcome) in [(1_000 * MS, "led"), (60_000 * MS, "timed_out")] {
+        let coordinator = Arc::new(MemoryCoordinator::new());
+        let key = Key::new("shop::total", &[&"secret-acme"]);
+        coordinator.begin(&key, &lock(lease)).await.unwrap();
+        let (context, linked) = said(OTHER);
+        let pod = Coalescer::builder().coordinator(coordinator);
+        let pod = pod.trace_context(context).build().await.unwrap();
+        let (seen, _guard) = subscribe(Level::DEBUG);
+        assert_eq!(call(&pod, &retaining()).await, 42);
+        assert_eq!(*linked.lock().unwrap(), [LEADER]);
+        let span = seen.only("coalesce.call");
+        assert_eq!(span.field("outcome"), outcome);
+        assert_eq!(span.field("leader.traceparent"), LEADER);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,7 +43,7 @@ use crate::words::token::Token;
 /// let one_pod = MemoryCoordinator::new();
 /// let another = one_pod.clone();
 /// let key = Key::new("shop::get_order", &[&42]);
-/// let ask = |token| BeginAsk { token, lease: Duration::from_secs(3), seen: None, following: None };
+/// let ask = |token| BeginAsk { token, lease: Duration::from_secs(3), seen: None, following: None, trace: None };
 ///
 /// let first = one_pod.begin(&key, &ask(Token::random())).await?;
 /// let second = another.begin(&key, &ask(Token::random())).await?;
@@ -283,6 +283,7 @@ mod tests {
             lease: Duration::from_secs(3),
             seen: None,
             following: None,
+            trace: None,
         };
         coordinator.begin(&key(), &ask(1)).await.unwrap();
         tokio::time::advance(Duration::from_secs(3)).await;

@@ -71,6 +71,7 @@ mod tests {
             lease: SECOND,
             seen: None,
             following: None,
+            trace: None,
         };
         store.ask(&Key::new("n", &[&number]), now, |cell| {
             cell.begin(now, &ask)

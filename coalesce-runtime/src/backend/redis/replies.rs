@@ -7,6 +7,7 @@ use fred::types::Value;
 
 use crate::engine::ask::{BeginAnswer, FinishAnswer, RenewAnswer};
 use crate::format::envelope::Seen;
+use crate::format::traceparent::Traceparent;
 use crate::ports::coordinator::Renewals;
 use crate::words::clock::ServerTime;
 use crate::words::fault::Fault;
@@ -61,11 +62,12 @@ impl Said {
                 Ok(BeginAnswer::Lead { seen: seen(mark)? })
             }
             b"follow" => {
-                let [holder, left, mark] = self.fields()?;
+                let [holder, left, mark, trace] = self.fields()?;
                 Ok(BeginAnswer::Follow {
                     leader: owner(holder)?,
                     lease_left: lease_left(&left)?,
                     seen: seen(mark)?,
+                    trace: traced(trace),
                 })
             }
             _ => Err(Fault::Garbled),
@@ -184,6 +186,11 @@ fn owner(holder: Value) -> Result<Token, Fault> {
     Token::from_hex(&holder).ok_or(Fault::ForeignType)
 }
 
+/// The trace behind a lock. Whatever else stands there is nobody's loss.
+fn traced(trace: Value) -> Option<Traceparent> {
+    Traceparent::parse(std::str::from_utf8(&text(trace)?).ok()?)
+}
+
 /// What is left of a lease. A lock that never expires is nothing this library writes either, and
 /// following it would be a busy loop.
 fn lease_left(left: &Value) -> Result<Duration, Fault> {
@@ -228,168 +235,5 @@ fn text(value: Value) -> Option<Bytes> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NONCE: &str = "17";
-    const NOW: i64 = 1_790_000_000_123_456;
-
-    fn bulk(text: impl AsRef<[u8]>) -> Value {
-        Value::Bytes(Bytes::copy_from_slice(text.as_ref()))
-    }
-
-    fn reply(kind: &str, fields: impl IntoIterator<Item = Value>) -> Value {
-        let mut all = vec![bulk(NONCE), bulk(kind)];
-        all.extend(fields);
-        all.push(Value::Integer(NOW));
-        Value::Array(all)
-    }
-
-    fn said(kind: &str, fields: impl IntoIterator<Item = Value>) -> Said {
-        Said::open(reply(kind, fields), NONCE).unwrap()
-    }
-
-    #[test]
-    fn the_time_of_the_server_comes_with_every_reply() {
-        let at = said("yes", []).at;
-        assert_eq!(at, ServerTime::from_micros(1_790_000_000_123_456));
-    }
-
-    #[test]
-    fn a_reply_to_another_request_is_told() {
-        let shifted = [
-            Value::Null,
-            Value::Integer(1),
-            bulk("OK"),
-            Value::Array(vec![]),
-            Value::Array(vec![bulk(NONCE)]),
-            Value::Array(vec![bulk(NONCE), Value::Integer(NOW)]),
-            Value::Array(vec![Value::Null, bulk("yes"), Value::Integer(NOW)]),
-            Value::Array(vec![bulk(NONCE), bulk("yes"), Value::Null]),
-            Value::Array(vec![bulk(NONCE), Value::Null, Value::Integer(NOW)]),
-            Value::Array(vec![bulk(NONCE), bulk("yes"), Value::Integer(-1)]),
-        ];
-        for reply in shifted {
-            assert_eq!(Said::open(reply, NONCE).unwrap_err(), Misrouted);
-        }
-        let of_another = Said::open(reply("yes", []), "18");
-        assert_eq!(of_another.unwrap_err(), Misrouted);
-    }
-
-    #[test]
-    fn begin_says_the_role() {
-        let token = Token::from_bytes([0xab; 16]);
-        let mark = || bulk(token.as_bytes());
-        assert_eq!(
-            said("state", [bulk(b"\xff\x00raw")]).begin(),
-            Ok(BeginAnswer::State(Bytes::from_static(b"\xff\x00raw")))
-        );
-        assert_eq!(
-            said("lead", [bulk("")]).begin(),
-            Ok(BeginAnswer::Lead {
-                seen: Seen::NOTHING
-            })
-        );
-        let follow = [bulk(token.to_hex()), Value::Integer(1_500), mark()];
-        assert_eq!(
-            said("follow", follow).begin(),
-            Ok(BeginAnswer::Follow {
-                leader: token,
-                lease_left: Duration::from_millis(1_500),
-                seen: Seen::from(token)
-            })
-        );
-    }
-
-    #[test]
-    fn a_lock_that_is_not_ours_is_foreign() {
-        let hex = "ab".repeat(16);
-        for lock in [
-            [
-                bulk("held by a script of ours"),
-                Value::Integer(5),
-                bulk(""),
-            ],
-            [bulk(hex), Value::Integer(-1), bulk("")],
-        ] {
-            let answer = said("follow", lock).begin();
-            assert_eq!(answer, Err(Fault::ForeignType));
-        }
-    }
-
-    #[test]
-    fn renew_answers_in_order_and_for_all() {
-        let fields = || ["held", "lost", "refused", "1790000000123456", "soon"].map(bulk);
-        let at = ServerTime::from_micros(1_790_000_000_123_456);
-        assert_eq!(
-            said("renewed", fields()).renew(5),
-            Ok(vec![
-                Ok(RenewAnswer::Held),
-                Ok(RenewAnswer::Lost),
-                Err(Fault::Refused),
-                Ok(RenewAnswer::Fenced { at }),
-                Err(Fault::Garbled),
-            ])
-        );
-        let short = said("renewed", fields()).renew(4);
-        assert_eq!(short, Err(Fault::Garbled));
-    }
-
-    #[test]
-    fn finish_says_one_of_four() {
-        assert_eq!(said("stored", []).finish(), Ok(FinishAnswer::Stored));
-        assert_eq!(said("spared", []).finish(), Ok(FinishAnswer::Spared));
-        assert_eq!(said("lost", []).finish(), Ok(FinishAnswer::Lost));
-        let at = ServerTime::from_micros(77);
-        assert_eq!(
-            said("fenced", [bulk("77")]).finish(),
-            Ok(FinishAnswer::Fenced { at })
-        );
-    }
-
-    #[test]
-    fn look_says_the_state_or_nothing() {
-        let state = Bytes::from_static(b"raw");
-        assert_eq!(said("state", [bulk("raw")]).look(), Ok(Some(state)));
-        assert_eq!(said("nothing", []).look(), Ok(None));
-        assert_eq!(said("lost", []).look(), Err(Fault::Garbled));
-    }
-
-    #[test]
-    fn the_right_nonce_with_wrong_fields_is_garbled() {
-        for answer in [
-            said("lead", []).begin().err(),
-            said("state", [Value::Null]).begin().err(),
-            said("state", [bulk("a"), bulk("b")]).begin().err(),
-            said("follow", [bulk("a"), bulk("b"), bulk("c"), bulk("d")])
-                .begin()
-                .err(),
-            said("stored", [bulk("x")]).finish().err(),
-            said("fenced", [bulk("soon")]).finish().err(),
-            said("perhaps", []).yes_or_no().err(),
-        ] {
-            assert_eq!(answer, Some(Fault::Garbled));
-        }
-    }
-
-    #[test]
-    fn get_ping_and_time_are_checked_for_their_shape() {
-        assert_eq!(stored(Value::Null), Ok(None));
-        assert_eq!(stored(bulk("")), Ok(Some(Bytes::new())));
-        assert_eq!(stored(Value::Integer(1)), Err(Fault::Garbled));
-        assert_eq!(stored(Value::Array(vec![])), Err(Fault::Garbled));
-        assert_eq!(echo(bulk("5"), "5"), Ok(()));
-        assert_eq!(echo(bulk("4"), "5"), Err(Fault::Garbled));
-        let reply = Value::Array(vec![bulk("1790000000"), bulk("123456")]);
-        let now = ServerTime::from_micros(1_790_000_000_123_456);
-        assert_eq!(time(reply), Ok(now));
-        for wrong in [
-            bulk("1"),
-            Value::Array(vec![bulk("1")]),
-            Value::Array(vec![bulk("1"), bulk("x")]),
-            Value::Array(vec![bulk("1"), bulk("2"), bulk("3")]),
-        ] {
-            assert_eq!(time(wrong), Err(Fault::Garbled));
-        }
-    }
-}
+#[path = "replies_tests.rs"]
+mod tests;

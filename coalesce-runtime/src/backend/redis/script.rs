@@ -70,6 +70,9 @@ impl Keyspace {
             flag(ask.seen.is_some()),
             copied(ask.seen.unwrap_or_default().as_bytes()),
             ask.following.map(hex).unwrap_or_default(),
+            ask.trace
+                .map(|trace| trace.to_string().into())
+                .unwrap_or_default(),
         ];
         self.lock_and_state(key, args)
     }
@@ -206,6 +209,7 @@ mod tests {
             lease,
             seen,
             following: None,
+            trace: None,
         };
         Keyspace::new("coalesce").begin(&Key::new("shop", &[&1]), &ask)
     }

@@ -1,7 +1,9 @@
 //! BEGIN: who leads, who follows, and who is answered by a state.
 
 use coalesce_runtime::Key;
-use coalesce_runtime::coordination::{BeginAnswer, BeginAsk, FinishAsk, RenewAnswer, Seen, Token};
+use coalesce_runtime::coordination::{
+    BeginAnswer, BeginAsk, FinishAsk, RenewAnswer, Seen, Token, Traceparent,
+};
 
 use crate::asks::{
     LONG, SHORT, begin, begin_below, done, followed, invalidation, is_lead, lead, lead_for,
@@ -34,20 +36,28 @@ pub(crate) async fn c003_asking_again_does_not_prolong_the_lease(w: &World) {
     assert!(is_lead(&w.there.begin(&key, begin(Token::random())).await));
 }
 
-/// Whoever asks next is told whom to follow and how long that one's lease lives.
+/// Whoever asks next is told whom to follow, in which trace, and how long that one's lease lives.
 pub(crate) async fn c004_a_second_token_follows_the_first(w: &World) {
     let key = w.key("k");
-    let token = lead(&w.here, &key).await;
+    let token = Token::random();
+    let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let traced = BeginAsk {
+        trace: Traceparent::parse(text),
+        ..begin(token)
+    };
+    assert!(is_lead(&w.here.begin(&key, traced).await));
     let answer = w.there.begin(&key, begin(Token::random())).await;
     let BeginAnswer::Follow {
         leader,
         lease_left,
         seen,
+        trace,
     } = answer
     else {
         panic!("{answer:?}")
     };
     assert_eq!((leader, seen), (token, Seen::NOTHING));
+    assert_eq!(trace, Traceparent::parse(text));
     assert!(
         lease_left <= LONG && lease_left > LONG / 2,
         "{lease_left:?}"

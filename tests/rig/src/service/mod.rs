@@ -5,11 +5,13 @@
     reason = "the protocol with the rig is lines on standard output"
 )]
 
+mod ends;
 mod load;
 mod pulse;
 mod sites;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coalesce::{Coalescer, NamespaceSnapshot, Position, Scope};
@@ -32,10 +34,12 @@ pub async fn serve() {
     LEDGER
         .set(arguments.next().expect("a ledger").into())
         .expect("one ledger");
-    tokio::spawn(pulse::beat(LEDGER.get().expect("a ledger")));
+    let ledger = LEDGER.get().expect("a ledger");
+    tokio::spawn(pulse::beat(ledger));
     let coalescer = Coalescer::builder()
         .redis(url)
         .prefix("rig")
+        .observer(Arc::new(ends::Ends(ledger)))
         .build()
         .await
         .expect("a coalescer");

@@ -10,7 +10,8 @@ use std::time::Duration;
 use coalesce::coalesce;
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{Ledger, now_micros};
+use super::ends::ends_now;
+use crate::ledger::Ledger;
 use crate::orders::{Fails, Site};
 
 pub static LEDGER: OnceLock<PathBuf> = OnceLock::new();
@@ -185,13 +186,15 @@ async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
     };
     Ledger::write(ledger, &run, &key, false);
     if let Some(text) = failure {
+        ends_now();
         return Err(Failure(text.to_owned()));
     }
+    let filler = "x".repeat(filler + task.filler);
     Ok(Made {
         key,
         run,
-        filler: "x".repeat(filler + task.filler),
-        ended: now_micros(),
+        filler,
+        ended: ends_now(),
         caller: task.caller,
     })
 }

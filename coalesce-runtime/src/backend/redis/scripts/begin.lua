@@ -1,15 +1,16 @@
 -- BEGIN: look at the state again, then try the lock. The twin of Cell::begin.
 --
 -- KEYS  lock, state
--- ARGV  nonce, token, lease in ms, '1' when a mark is given, the mark not wanted, the followed token or ''
--- Says  nonce, 'state' bytes | 'lead' mark | 'follow' holder, ms left, mark; and the time
+-- ARGV  nonce, token, lease in ms, '1' when a mark is given, the mark not wanted, the followed token or '', the
+--       asker's trace or ''
+-- Says  nonce, 'state' bytes | 'lead' mark | 'follow' holder, ms left, mark, the holder's trace; and the time
 --
 -- A server that writes nothing (read-only, cut off from its replicas, unable to save) is no place to follow anybody:
 -- it cannot let a flight end, nor another begin. GETEX that sets nothing is refused exactly then; and it may be sent
 -- only where nothing is written behind it, since a full Redis lets a script grow once it has done anything like it.
 
 local nonce, token, lease = ARGV[1], ARGV[2], ARGV[3]
-local has_mark, unwanted, following = ARGV[4] == '1', ARGV[5], ARGV[6]
+local has_mark, unwanted, following, trace = ARGV[4] == '1', ARGV[5], ARGV[6], ARGV[7]
 
 -- A server that does not know GETEX, and a user that may not use it, say something else.
 local function is_about_writing(text)
@@ -25,7 +26,7 @@ if has_mark and mark ~= unwanted and status_of(head) ~= 'I' then
   end
 end
 
-local holder, fenced = holder_of(KEYS[1])
+local holder, fenced, led_in = holder_of(KEYS[1])
 if holder == token then
   return { nonce, 'lead', mark, now }
 end
@@ -34,7 +35,7 @@ if holder and (not fenced or holder == following) then
   if refused and is_about_writing(refused.err) then
     return refused
   end
-  return { nonce, 'follow', holder, redis.call('PTTL', KEYS[1]), mark, now }
+  return { nonce, 'follow', holder, redis.call('PTTL', KEYS[1]), mark, led_in, now }
 end
-redis.call('SET', KEYS[1], token, 'PX', lease)
+redis.call('SET', KEYS[1], trace == '' and token or token .. string.rep(' ', 18) .. trace, 'PX', lease)
 return { nonce, 'lead', mark, now }

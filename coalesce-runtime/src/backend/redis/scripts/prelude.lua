@@ -1,7 +1,8 @@
 -- What every script starts with: the server's time, the form of a lock, and those bytes of an envelope
 -- that are a script's business (format/envelope.rs; Lua counts from 1, so offset 3 is byte 4).
 --
--- A lock is the 32 hexadecimal digits of its owner's token, and "!<microseconds>" behind them once it is fenced.
+-- A lock is the 32 hexadecimal digits of its owner's token; behind them "!" and the 16 digits of a moment once it is
+-- fenced, or as many blanks; and behind these a blank and the owner's trace, where it has one.
 
 local clock = redis.call('TIME')
 -- A double holds every microsecond exactly until the year 2255.
@@ -26,13 +27,13 @@ local function mark_of(head)
   return string.sub(head, 25, 40)
 end
 
--- The holder of a lock, and the digits of the moment since which it is fenced. Neither when it is free.
+-- The holder of a lock, the digits of the moment since which it is fenced, and its trace or ''. Nothing when it is free.
 local function holder_of(lock)
   local text = redis.call('GET', lock)
   if not text then
     return nil, nil
   end
-  return string.sub(text, 1, 32), string.match(text, '^!(%d+)$', 33)
+  return string.sub(text, 1, 32), string.match(text, '^!(%d+)', 33), string.sub(text, 51)
 end
 
 -- What a command said by way of an error, or nil: a script that goes on behind a refusal tells of it in the end.
