@@ -164,7 +164,11 @@ pub fn table(rows: &[Row]) -> Table {
 }
 
 fn milliseconds(time: Duration) -> String {
-    format!("{} ms", time.as_millis())
+    match time.as_secs_f64() * 1_000.0 {
+        // Nothing is waited for in ten milliseconds, so the digits behind the point say something.
+        short if short < 10.0 && short > 0.0 => format!("{short:.1} ms"),
+        long => format!("{long:.0} ms"),
+    }
 }
 
 #[cfg(test)]
