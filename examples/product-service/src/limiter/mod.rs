@@ -90,8 +90,8 @@ impl Limiter {
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(deadline))
             .set_response_timeout(Some(deadline * PATIENCE))
-            .set_min_delay(Duration::from_millis(50))
-            .set_max_delay(Duration::from_millis(500));
+            // The next request tries again; this one would only wait for what is not there.
+            .set_number_of_retries(0);
         let client = redis::Client::open(url)?;
         Ok(Self {
             redis: ConnectionManager::new_lazy_with_config(client, config)?,
