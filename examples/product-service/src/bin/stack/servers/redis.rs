@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use redis::AsyncConnectionConfig;
 use rustix::process::Signal;
 
 use crate::process::{Process, Program, find, free_port, need};
 
 /// Commands that are ours alone.
 const OURS: [&str; 3] = ["info", "config|resetstat", "flushall"];
+
+/// The client's own half a second is too short for a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Redis {
     process: Process,
@@ -95,7 +100,12 @@ impl Redis {
 /// One question on a connection of its own: what is asked must work while the server comes and goes.
 async fn ask(url: &str, words: &[&str]) -> Result<redis::Value> {
     let client = redis::Client::open(url)?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(PATIENCE));
+    let mut connection = client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await?;
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]);
     let answer = command.query_async(&mut connection).await;
