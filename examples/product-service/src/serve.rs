@@ -150,9 +150,9 @@ impl Started {
 /// How long a read has whose callers here have all gone.
 const LAST_READS: Duration = Duration::from_millis(500);
 
-/// How long Redis may take. Clients are promised a 503 within 2 s; a shorter deadline takes a busy machine for a
-/// dead Redis, and its callers get that 503.
-const REDIS_DEADLINE: Duration = Duration::from_secs(1);
+/// How often a replica that waits for another's read asks Redis for itself: at first, and in the end. Who waits while
+/// Redis hangs has its 503 behind one pause and two deadlines.
+const POLLS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 /// What the replicas share reads through. The options of the annotated read are given as values, so that a
 /// process can hold several replicas, as tests do.
@@ -161,7 +161,8 @@ async fn coalescer(config: &Config) -> Result<Coalescer, BuildError> {
     Coalescer::builder()
         .redis(config.redis_url.as_str())
         .lease(config.pending_ttl)
-        .operation_deadline(REDIS_DEADLINE)
+        .operation_deadline(config.redis_deadline)
+        .polls(POLLS.0, POLLS.1)
         .value("FRESH_TTL", text(config.fresh_ttl))
         .value("READ_LIMIT", text(config.read_limit))
         .value("WAIT_TIMEOUT", text(config.wait_timeout))

@@ -90,8 +90,9 @@ impl Catalog {
 
     /// The product with this number. Callers in all replicas share one read of the database.
     ///
-    /// That there is no such product is an answer like any other, so it is shared and kept like one:
-    /// a thousand callers of a missing product are one read. A failure is shared by those who waited for it
+    /// That there is no such product is an answer like any other, so it is shared and kept like one: a thousand
+    /// callers of a missing product are one read. It is kept for `FRESH_TTL` and no longer, because whoever adds a
+    /// product elsewhere tells nobody; who adds one here invalidates it as [`write`](Self::write) does. A failure is shared by those who waited for it
     /// and kept for nobody: the next caller asks the database again.
     ///
     /// # Errors

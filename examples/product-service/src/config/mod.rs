@@ -31,6 +31,9 @@ pub struct Config {
     pub read_limit: Duration,
     /// How long a caller waits for another's read.
     pub wait_timeout: Duration,
+    /// How long Redis may take for one question. Clients are promised a 503 within 2 s; a shorter deadline takes a busy
+    /// machine for a dead Redis, and its callers get that 503.
+    pub redis_deadline: Duration,
     /// What a read does while Redis gives no answer.
     pub on_redis_error: OnRedisError,
     /// How many product reads may come.
@@ -112,6 +115,7 @@ impl Config {
         let pending_ttl = from.duration("PENDING_TTL", "5s");
         let read_limit = from.duration("READ_LIMIT", "7s");
         let wait_timeout = from.duration("WAIT_TIMEOUT", "8s");
+        let redis_deadline = from.duration("REDIS_DEADLINE", "500ms");
         let on_redis_error = from.one_of("ON_REDIS_ERROR", &ON_REDIS_ERROR);
         let limit = from.parsed("RATE_LIMIT", "0", "a number of requests");
         let window = from.duration("RATE_WINDOW", "10s");
@@ -146,6 +150,7 @@ impl Config {
             pending_ttl: pending_ttl?,
             read_limit: read_limit?,
             wait_timeout: wait_timeout?,
+            redis_deadline: redis_deadline?,
             on_redis_error: on_redis_error?,
             limit,
             rate_by: rate_by?,
@@ -180,6 +185,7 @@ impl fmt::Display for Config {
             ("PENDING_TTL", self.pending_ttl),
             ("READ_LIMIT", self.read_limit),
             ("WAIT_TIMEOUT", self.wait_timeout),
+            ("REDIS_DEADLINE", self.redis_deadline),
             ("RATE_WINDOW", Duration::from_millis(self.limit.window_ms)),
             ("LIMITER_DEADLINE", self.limiter_deadline),
             ("DATABASE_DELAY", self.database_delay),

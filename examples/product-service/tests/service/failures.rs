@@ -17,6 +17,9 @@ const LAMP: &str = "/api/v1/products/1";
 /// Times of the promises are five times as long here: the machine has other things to do as well.
 const SLACK: u32 = 5;
 
+/// The deadlines that count when nothing is said.
+const DEADLINES: [(&str, &str); 2] = [("REDIS_DEADLINE", "500ms"), ("LIMITER_DEADLINE", "150ms")];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn when_the_database_fails_all_who_waited_are_told_together_and_the_next_asks_again() {
     // Long enough for all of them to come while it is under way.
@@ -100,7 +103,7 @@ async fn a_read_that_somebody_locks_out_is_503_and_is_taken_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_redis_reads_are_503_and_the_limiter_is_open_until_it_is_back() {
-    let mut fleet = Fleet::of(2, &[("RATE_LIMIT", "1000")]).await;
+    let mut fleet = Fleet::of(2, &[DEADLINES[0], DEADLINES[1], ("RATE_LIMIT", "1000")]).await;
     assert_eq!(fleet.get(0, LAMP).await.status(), StatusCode::OK);
     fleet.redis.kill();
     let (statuses, took) = fleet.burst(20, LAMP).await;
@@ -134,8 +137,35 @@ async fn without_redis_reads_are_503_and_the_limiter_is_open_until_it_is_back() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_hangs_is_503_within_two_seconds_also_for_those_who_wait_for_a_read() {
+    let variables = [DEADLINES[0], DEADLINES[1], ("DATABASE_DELAY", "60s")];
+    let fleet = Fleet::of(2, &variables).await;
+    let leads = tokio::spawn(fleet.asking(0, LAMP));
+    eventually("a read is in flight", async || {
+        fleet.sum("reads").await == 1
+    })
+    .await;
+    let follows = tokio::spawn(fleet.asking(1, LAMP));
+    eventually("the other follows", async || {
+        fleet.replicas[1].shared.coalescer.subscriptions() == 1
+    })
+    .await;
+    fleet.redis.freeze();
+    let begun = Instant::now();
+    let (follows, comes) = tokio::join!(follows, fleet.get(1, "/api/v1/products/2"));
+    let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+    assert_eq!(
+        (follows.unwrap().status(), comes.status()),
+        (unavailable, unavailable)
+    );
+    let took = begun.elapsed();
+    assert!(took < SLACK * Duration::from_secs(2), "{took:?}");
+    leads.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_the_cache_could_not_be_told_of_says_so() {
-    let mut fleet = Fleet::of(1, &[]).await;
+    let mut fleet = Fleet::of(1, &DEADLINES).await;
     fleet.redis.kill();
     let written = fleet.client.put(fleet.replicas[0].url(LAMP));
     let written = written.json(&product("Torch")).send().await.unwrap();
@@ -148,7 +178,11 @@ async fn a_write_that_the_cache_could_not_be_told_of_says_so() {
 async fn a_replica_that_is_told_to_goes_on_without_redis() {
     let mut fleet = Fleet::of(
         1,
-        &[("ON_REDIS_ERROR", "open"), ("DATABASE_DELAY", "300ms")],
+        &[
+            DEADLINES[0],
+            ("ON_REDIS_ERROR", "open"),
+            ("DATABASE_DELAY", "300ms"),
+        ],
     )
     .await;
     fleet.redis.kill();

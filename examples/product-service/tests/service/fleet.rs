@@ -16,6 +16,10 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::postgres::Postgres;
 
+/// A machine that is busy with other things must not be taken for a dead Redis.
+pub(crate) const PATIENT: [(&str, &str); 2] =
+    [("REDIS_DEADLINE", "5s"), ("LIMITER_DEADLINE", "5s")];
+
 pub(crate) const TOKEN: &str = "the admin's token";
 
 /// Replicas with what they share.
@@ -63,6 +67,7 @@ impl Fleet {
                 ("DRAIN_DELAY", "100ms"),
             ]
             .into();
+            pairs.extend(PATIENT);
             pairs.extend(variables.iter().copied());
             let config = Config::read(|name| pairs.get(name).map(|value| (*value).to_owned()));
             replicas.push(Replica::start(config.unwrap()).await);
