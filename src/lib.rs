@@ -68,12 +68,13 @@ pub use coalesce_macros::KeyPart;
 #[doc = include_str!("attribute.md")]
 pub use coalesce_macros::coalesce;
 pub use coalesce_runtime::{
-    Advice, AlreadySet, BreakerState, BuildError, Canonical, ClockProblem, Clocks, Coalescer,
-    CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall, Distribution, Entry,
-    Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart, KeyWriter, LastFault,
-    MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError, OnRedisError, Piece, Policy,
-    Position, Problem, RedisCoordinator, RedisSettings, Scope, Snapshot, Traffic, Turned,
-    UrlProblem, Verdict, call_sites, canonical, carry, codec, coordination, observing,
+    Advice, AlreadySet, BreakerState, BuildError, Canonical, CarriesErrors, ClockProblem, Clocks,
+    Coalescer, CoalescerBuilder, ConfiguredSite, CoordinatorHealth, Counts, DirectCall,
+    Distribution, Entry, Error, Fault, Gauges, Headers, Health, Key, KeyBuilder, KeyPart,
+    KeyWriter, LastFault, MemoryCoordinator, MissingHeader, NamespaceSnapshot, OnError,
+    OnRedisError, Piece, Policy, Position, Problem, RedisCoordinator, RedisSettings, Scope, Shared,
+    Snapshot, Traffic, Turned, UrlProblem, Verdict, call_sites, canonical, carry, codec,
+    coordination, observing,
 };
 
 #[cfg(feature = "axum")]

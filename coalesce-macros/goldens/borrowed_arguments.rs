@@ -28,9 +28,7 @@ mod after {
     ) -> Vec<T> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "search",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -43,29 +41,21 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || {
-                    let db = <Arc<Pool> as ::std::borrow::ToOwned>::to_owned(db);
-                    let log = ::std::borrow::ToOwned::to_owned(log);
-                    let name = <str as ::std::borrow::ToOwned>::to_owned(name);
-                    let tags = ::core::option::Option::map(
-                        tags,
-                        <[Tag] as ::std::borrow::ToOwned>::to_owned,
-                    );
-                    let entity = <T as ::std::borrow::ToOwned>::to_owned(entity);
+                    let db = ::coalesce::__private::copied::<Arc<Pool>, _>(db);
+                    let log = ::coalesce::__private::copied(log);
+                    let name = ::coalesce::__private::copied::<str, _>(name);
+                    let tags = ::coalesce::__private::copied_option::<[Tag], _>(tags);
+                    let entity = ::coalesce::__private::copied::<T, _>(entity);
                     async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            Vec<T>,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<Vec<T>>();
                         }
-                        let db: &Arc<Pool> = ::core::borrow::Borrow::borrow(&db);
+                        let db = ::coalesce::__private::lent(&db);
                         let mut guard = guard;
-                        let log = &log;
-                        let name: &str = ::core::borrow::Borrow::borrow(&name);
-                        let tags: ::core::option::Option<&[Tag]> = ::core::option::Option::map(
-                            ::core::option::Option::as_ref(&tags),
-                            ::core::borrow::Borrow::borrow,
-                        );
-                        let entity: &T = ::core::borrow::Borrow::borrow(&entity);
+                        let log = ::coalesce::__private::lent(&log);
+                        let name = ::coalesce::__private::lent(&name);
+                        let tags = ::coalesce::__private::lent_option(&tags);
+                        let entity = ::coalesce::__private::lent(&entity);
                         {
                             guard.touch(log);
                             db.search(name, tags, entity, limit).await

@@ -35,12 +35,10 @@ mod before {
 }
 mod after {
     fn by_hand(n: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
-        ::std::boxed::Box::pin(async move {
+        ::coalesce::__private::Box::pin(async move {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "by_hand",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
@@ -53,10 +51,8 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            u64,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<u64>();
                         }
                         (move || -> Pin<Box<dyn Future<Output = u64> + Send + '_>> {
                             if n < 2 {
@@ -89,12 +85,10 @@ mod after {
             'life1: 'async_trait,
             Self: 'async_trait,
         {
-            ::std::boxed::Box::pin(async move {
+            ::coalesce::__private::Box::pin(async move {
                 static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                     "get",
-                    ::core::module_path!(),
-                    ::core::file!(),
-                    ::core::line!(),
+                    ::coalesce::__private::place!(),
                 );
                 ::coalesce::__private::register!(& __COALESCE_SITE);
                 let __coalesce_call = ::coalesce::__private::Call::new(
@@ -107,18 +101,19 @@ mod after {
                     .run(
                         __coalesce_shape,
                         move || {
-                            let __coalesce_self = <Self as ::core::clone::Clone>::clone(
-                                self,
-                            );
-                            let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                            let __coalesce_self = ::coalesce::__private::copied::<
+                                Self,
+                                _,
+                            >(self);
+                            let name = ::coalesce::__private::copied::<str, _>(name);
                             async move {
-                                if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                                    Option<u64>,
-                                > {
-                                    return __coalesce_output;
+                                if false {
+                                    return ::coalesce::__private::output::<Option<u64>>();
                                 }
-                                let __coalesce_self = &__coalesce_self;
-                                let name: &str = ::core::borrow::Borrow::borrow(&name);
+                                let __coalesce_self = ::coalesce::__private::lent(
+                                    &__coalesce_self,
+                                );
+                                let name = ::coalesce::__private::lent(&name);
                                 (move || -> ::core::pin::Pin<
                                     Box<
                                         dyn ::core::future::Future<

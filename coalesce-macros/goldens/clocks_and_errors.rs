@@ -28,9 +28,7 @@ mod after {
         #![allow(unused)]
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get_order",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             )
             .header_keys(&["X-Tenant-Id"])
             .missing_header("error")
@@ -57,10 +55,10 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        Result<Order, OrderError>,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<
+                            Result<Order, OrderError>,
+                        >();
                     }
                     {
                         use std::collections::HashMap;

@@ -19,9 +19,7 @@ mod after {
     ) {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -34,10 +32,8 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        (),
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<()>();
                     }
                     #[cfg(test)]
                     let trace = trace;

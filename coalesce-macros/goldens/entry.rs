@@ -34,12 +34,10 @@ mod after {
         db: &'__coalesce Pool,
         Path(id): Path<u64>,
         mut name: impl Name,
-    ) -> ::coalesce::Entry<'__coalesce, Order> {
+    ) -> ::coalesce::__private::Entry<'__coalesce, Order> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get_order",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             )
             .in_entry("get_order_entry");
         ::coalesce::__private::register!(& __COALESCE_SITE);
@@ -53,14 +51,12 @@ mod after {
             .entry(
                 __coalesce_shape,
                 move || {
-                    let db = <Pool as ::std::borrow::ToOwned>::to_owned(db);
+                    let db = ::coalesce::__private::copied::<Pool, _>(db);
                     async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            Order,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<Order>();
                         }
-                        let db: &Pool = ::core::borrow::Borrow::borrow(&db);
+                        let db = ::coalesce::__private::lent(&db);
                         {
                             name.push(id);
                             db.get(id).await
@@ -85,20 +81,18 @@ mod after {
             mut id: T,
             name: &'a str,
             f: fn(&str) -> bool,
-        ) -> ::coalesce::Entry<'__coalesce, Result<Order, Error>>
+        ) -> ::coalesce::__private::Entry<'__coalesce, Result<Order, Error>>
         where
             'a: '__coalesce,
         {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
                     &__COALESCE_SITE,
-                    ::core::any::type_name_of_val(&Self::get::<T, N>),
+                    ::coalesce::__private::type_name_of_val(&Self::get::<T, N>),
                 )
                 .key(&[&tenant, &id, &name, &f]);
             let __coalesce_shape = ::coalesce::__private::shape!(
@@ -108,14 +102,14 @@ mod after {
                 .entry(
                     __coalesce_shape,
                     move || {
-                        let name = <str as ::std::borrow::ToOwned>::to_owned(name);
+                        let name = ::coalesce::__private::copied::<str, _>(name);
                         async move {
-                            if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                                Result<Order, Error>,
-                            > {
-                                return __coalesce_output;
+                            if false {
+                                return ::coalesce::__private::output::<
+                                    Result<Order, Error>,
+                                >();
                             }
-                            let name: &str = ::core::borrow::Borrow::borrow(&name);
+                            let name = ::coalesce::__private::lent(&name);
                             { load(tenant, id, name).await }
                         }
                     },
@@ -132,17 +126,15 @@ mod after {
         #[allow(unused_mut, reason = "in the signature or in the body")]
         /// The typed entry behind [`Self::owned`].
         #[must_use = "an entry does nothing until one of its methods is called"]
-        fn owned_entry(self, id: u64) -> ::coalesce::Entry<'static, u64> {
+        fn owned_entry(self, id: u64) -> ::coalesce::__private::Entry<'static, u64> {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "owned",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
                     &__COALESCE_SITE,
-                    ::core::any::type_name_of_val(&Self::owned),
+                    ::coalesce::__private::type_name_of_val(&Self::owned),
                 )
                 .key(&[&id]);
             let __coalesce_shape = ::coalesce::__private::shape!(u64);
@@ -150,10 +142,8 @@ mod after {
                 .entry(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            u64,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<u64>();
                         }
                         { self.n + id }
                     },

@@ -23,9 +23,7 @@ mod after {
     {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -38,10 +36,8 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        Vec<T>,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<Vec<T>>();
                     }
                     { vec![] }
                 },

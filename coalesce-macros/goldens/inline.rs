@@ -13,9 +13,7 @@ mod after {
         async fn send(&mut self, request: &Request<'_>) -> Result<Reply, Error> {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "send",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
@@ -30,10 +28,10 @@ mod after {
                 .run_inline(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            Result<Reply, Error>,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<
+                                Result<Reply, Error>,
+                            >();
                         }
                         {
                             self.count += 1;

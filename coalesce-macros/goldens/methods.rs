@@ -24,9 +24,7 @@ mod after {
         async fn get(&self, id: u64) -> String {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "get",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
@@ -39,16 +37,17 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || {
-                        let __coalesce_self = <Self as ::core::clone::Clone>::clone(
-                            self,
-                        );
+                        let __coalesce_self = ::coalesce::__private::copied::<
+                            Self,
+                            _,
+                        >(self);
                         async move {
-                            if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                                String,
-                            > {
-                                return __coalesce_output;
+                            if false {
+                                return ::coalesce::__private::output::<String>();
                             }
-                            let __coalesce_self = &__coalesce_self;
+                            let __coalesce_self = ::coalesce::__private::lent(
+                                &__coalesce_self,
+                            );
                             {
                                 println!("{__coalesce_self} {}", __coalesce_self.name);
                                 fn helper(x: &X) -> u64 {
@@ -64,9 +63,7 @@ mod after {
         async fn shared(self: Arc<Self>, id: u64) -> String {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "shared",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
@@ -79,10 +76,8 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            String,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<String>();
                         }
                         { self.load(id).await }
                     },
@@ -92,9 +87,7 @@ mod after {
         async fn untouched(&self, id: u64) -> Self {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "untouched",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
@@ -107,10 +100,8 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            Self,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<Self>();
                         }
                         { Self::new(id) }
                     },

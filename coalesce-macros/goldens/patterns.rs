@@ -27,9 +27,7 @@ mod after {
     ) -> Json<Order> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "handler",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -42,10 +40,8 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        Json<Order>,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<Json<Order>>();
                     }
                     let mut db = db;
                     #[cfg(feature = "trace")]

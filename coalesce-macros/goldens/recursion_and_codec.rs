@@ -17,13 +17,11 @@ mod after {
     #[allow(clippy::manual_async_fn, refining_impl_trait)]
     fn fibonacci(
         n: u64,
-    ) -> impl ::core::future::Future<Output = u64> + ::core::marker::Send {
+    ) -> impl ::coalesce::__private::Future<Output = u64> + ::coalesce::__private::Send {
         async move {
             static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
                 "fibonacci",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                ::coalesce::__private::place!(),
             );
             ::coalesce::__private::register!(& __COALESCE_SITE);
             let __coalesce_call = ::coalesce::__private::Call::new(
@@ -36,10 +34,8 @@ mod after {
                 .run(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            u64,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return ::coalesce::__private::output::<u64>();
                         }
                         { if n < 2 { n } else { Box::pin(fibonacci(n - 1)).await } }
                     },
@@ -50,9 +46,7 @@ mod after {
     async fn get(id: u64) -> Result<Order, Error> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -61,16 +55,15 @@ mod after {
             )
             .key(&[&id]);
         let __coalesce_shape = ::coalesce::__private::shape!(
-            Result < Order, Error >, ::coalesce::codec::Json
+            Result < Order, Error >, ::coalesce::__private::coding:: <
+            ::coalesce::__private::codec::Json, _ > ()
         );
         __coalesce_call
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        Result<Order, Error>,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<Result<Order, Error>>();
                     }
                     { map.get(id).await }
                 },
@@ -80,9 +73,7 @@ mod after {
     async fn list() -> Vec<Order> {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "list",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -90,15 +81,15 @@ mod after {
                 ::coalesce::__private::path_of(|| {}),
             )
             .key(&[]);
-        let __coalesce_shape = ::coalesce::__private::shape!(Vec < Order >, codecs::Own);
+        let __coalesce_shape = ::coalesce::__private::shape!(
+            Vec < Order >, ::coalesce::__private::coding:: < codecs::Own, _ > ()
+        );
         __coalesce_call
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        Vec<Order>,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<Vec<Order>>();
                     }
                     { load().await }
                 },

@@ -10,28 +10,25 @@ mod before {
 mod after {
     impl Orders {
         async fn get(&self, id: u64) -> u64 {
-            static __COALESCE_SITE: crate::deps::co::__private::CallSite = crate::deps::co::__private::CallSite::new(
+            use crate::deps::co::__private as __coalesce;
+            static __COALESCE_SITE: __coalesce::CallSite = __coalesce::CallSite::new(
                 "get",
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
+                __coalesce::place!(),
             );
-            crate::deps::co::__private::register!(& __COALESCE_SITE);
-            let __coalesce_call = crate::deps::co::__private::Call::new(
+            __coalesce::register!(& __COALESCE_SITE);
+            let __coalesce_call = __coalesce::Call::new(
                     &__COALESCE_SITE,
-                    crate::deps::co::__private::path_of(|| {}),
+                    __coalesce::path_of(|| {}),
                 )
                 .key(&[&id])
                 .on(&self.coalescer);
-            let __coalesce_shape = crate::deps::co::__private::shape!(u64);
+            let __coalesce_shape = __coalesce::shape!(u64);
             __coalesce_call
                 .run(
                     __coalesce_shape,
                     move || async move {
-                        if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                            u64,
-                        > {
-                            return __coalesce_output;
+                        if false {
+                            return __coalesce::output::<u64>();
                         }
                         { id }
                     },

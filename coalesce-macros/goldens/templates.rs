@@ -13,9 +13,7 @@ mod after {
     async fn get(db: Pool, req: Request, id: u64) -> u64 {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "get",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -34,10 +32,8 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        u64,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<u64>();
                     }
                     let db = db;
                     { db.get(req, id).await }
@@ -48,9 +44,7 @@ mod after {
     async fn all() -> u64 {
         static __COALESCE_SITE: ::coalesce::__private::CallSite = ::coalesce::__private::CallSite::new(
             "all",
-            ::core::module_path!(),
-            ::core::file!(),
-            ::core::line!(),
+            ::coalesce::__private::place!(),
         );
         ::coalesce::__private::register!(& __COALESCE_SITE);
         let __coalesce_call = ::coalesce::__private::Call::new(
@@ -63,10 +57,8 @@ mod after {
             .run(
                 __coalesce_shape,
                 move || async move {
-                    if let ::core::option::Option::Some(__coalesce_output) = ::core::option::Option::None::<
-                        u64,
-                    > {
-                        return __coalesce_output;
+                    if false {
+                        return ::coalesce::__private::output::<u64>();
                     }
                     { 1 }
                 },

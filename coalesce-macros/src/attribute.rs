@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 
 use crate::analyze;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, beside};
 use crate::expand;
 use crate::parse;
 
@@ -11,6 +11,7 @@ use crate::parse;
 pub(crate) fn applied(arguments: TokenStream, item: TokenStream) -> TokenStream {
     match attribute(arguments, item.clone()) {
         Ok(tokens) => tokens,
+        // The item as it was: whatever else the program says about it stays true.
         Err(errors) => beside(&errors, item),
     }
 }
@@ -23,11 +24,4 @@ pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> syn::Resul
     let model = function.and_then(|function| analyze::analyze(options, function, &mut diagnostics));
     let model = diagnostics.finish(model)?;
     Ok(expand::expand(&model))
-}
-
-/// Errors, and the item as it was: whatever else the program says about it stays true.
-pub(crate) fn beside(errors: &syn::Error, item: TokenStream) -> TokenStream {
-    let mut tokens = errors.to_compile_error();
-    tokens.extend(item);
-    tokens
 }

@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Error, Fields, Path, parse_quote};
 
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, beside};
 
 /// The implementation for a type.
 ///
@@ -26,13 +26,26 @@ use crate::diagnostics::Diagnostics;
 ///     Self::Card(field_0) => out.variant("Card", |out| out.group(&[field_0])),
 /// }
 /// ```
-pub(crate) fn key_part(input: TokenStream) -> syn::Result<TokenStream> {
-    let mut input: DeriveInput = syn::parse2(input)?;
+pub(crate) fn key_part(input: TokenStream) -> TokenStream {
+    let input = match syn::parse2(input) {
+        Ok(input) => input,
+        Err(error) => return error.to_compile_error(),
+    };
     let mut diagnostics = Diagnostics::default();
     let root = root(&input, &mut diagnostics);
     let body = diagnostics.keep(body(&input.data));
-    let body = diagnostics.finish(body)?;
+    match diagnostics.finish(body) {
+        Ok(body) => implementation(&root, input, &body),
+        // What is refused is a key part to the rest of the program: one error is enough.
+        Err(errors) => {
+            let body = quote!(::core::unreachable!());
+            beside(&errors, implementation(&root, input, &body))
+        }
+    }
+}
 
+/// The implementation with that body.
+fn implementation(root: &Path, mut input: DeriveInput, body: &TokenStream) -> TokenStream {
     let bounds: Vec<_> = input
         .generics
         .type_params()
@@ -49,14 +62,14 @@ pub(crate) fn key_part(input: TokenStream) -> syn::Result<TokenStream> {
     let name = &input.ident;
     let (generics, arguments, where_clause) = input.generics.split_for_impl();
     let out = out();
-    Ok(quote! {
+    quote! {
         #[automatically_derived]
         impl #generics #root::__private::KeyPart for #name #arguments #where_clause {
             fn write(&self, #out: &mut #root::__private::KeyWriter<'_>) {
                 #body
             }
         }
-    })
+    }
 }
 
 /// The path of the library: `#[key(crate = …)]`, or its usual name.

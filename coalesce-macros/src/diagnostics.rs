@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::Error;
 
@@ -49,4 +49,11 @@ impl Diagnostics {
             )),
         }
     }
+}
+
+/// Errors, and what else there is to say.
+pub(crate) fn beside(errors: &Error, rest: TokenStream) -> TokenStream {
+    let mut tokens = errors.to_compile_error();
+    tokens.extend(rest);
+    tokens
 }

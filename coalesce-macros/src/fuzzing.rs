@@ -32,16 +32,10 @@ pub fn attribute(data: &[u8]) {
     }
 }
 
-/// The item as it stands below a derive: an `impl`, or errors that say something.
+/// The item as it stands below a derive: an `impl`, errors, or both.
 fn derived(item: TokenStream) {
-    match crate::derive::key_part(item) {
-        Ok(tokens) => assert!(syn::parse2::<syn::File>(tokens).is_ok()),
-        Err(errors) => {
-            for error in errors {
-                assert!(error.to_string().len() > 5, "{error}");
-            }
-        }
-    }
+    let file = syn::parse2::<syn::File>(crate::derive::key_part(item));
+    assert!(!file.expect("items").items.is_empty());
 }
 
 /// None for what no compiler hands to an attribute: not made of tokens, too long, or nested too deep.

@@ -37,7 +37,7 @@ use proc_macro2::TokenStream;
 /// | `keep_errors = "2s"` | how long an `Err` is served to later callers | 0 |
 /// | `on_redis_error = "run"`, `"fail"` | what happens while Redis cannot be asked | `"run"` |
 /// | `max_payload = "1MiB"` | above this size a value is not stored | `"1MiB"` |
-/// | `codec = json`, `postcard`, `my::Codec` | how values are written | MessagePack with names |
+/// | `codec = messagepack`, `json`, `postcard`, `my::Codec` | how values are written; the second and the third with the feature of that name | `messagepack`, with names |
 /// | `enabled = "${ORDERS_COALESCE:true}"` | whether the attribute does anything | `true` |
 /// | `self_bypass = true` | go straight through while coalescing measurably saves nothing, and try again from time to time | `false` |
 /// | `inline` | run the body in the caller's own task, on the caller's own arguments | detached |
@@ -70,8 +70,5 @@ pub fn coalesce(
 /// name, say so: `#[key(crate = my_crate::coalesce)]`.
 #[proc_macro_derive(KeyPart, attributes(key))]
 pub fn key_part(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let tokens = derive::key_part(input.into());
-    tokens
-        .unwrap_or_else(|errors| errors.to_compile_error())
-        .into()
+    derive::key_part(input.into()).into()
 }

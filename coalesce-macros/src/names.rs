@@ -44,6 +44,11 @@ const OTHER_WORDS: [(&str, &str); 12] = [
     ("name", "namespace"),
 ];
 
+/// What the hidden module is called inside a function whose `crate` option says where it is.
+pub(crate) fn contract() -> Ident {
+    Ident::new("__coalesce", Span::mixed_site())
+}
+
 /// The static that describes the call site.
 pub(crate) fn site() -> Ident {
     Ident::new("__COALESCE_SITE", Span::mixed_site())
@@ -57,11 +62,6 @@ pub(crate) fn call(span: Span) -> Ident {
 /// The local that stands for the result type.
 pub(crate) fn shape(span: Span) -> Ident {
     local("__coalesce_shape", span)
-}
-
-/// The local that gives a body's future its type.
-pub(crate) fn output(span: Span) -> Ident {
-    local("__coalesce_output", span)
 }
 
 /// A local of generated code, shown to whoever meets it in an error as what stands at `span`.

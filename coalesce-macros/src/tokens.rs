@@ -1,6 +1,7 @@
 //! Questions about tokens that nobody has parsed: which names they mention, what they borrow.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::Lit;
 use syn::ext::IdentExt;
 
@@ -177,6 +178,15 @@ pub(crate) fn word(tokens: &TokenStream, word: &str) -> Option<Span> {
         TokenTree::Group(group) => self::word(&group.stream(), word),
         tree => is_word(tree, word).then(|| tree.span()),
     })
+}
+
+/// `tokens`, shown to whoever meets them in an error as what stands at `span`.
+pub(crate) fn at(span: Span, tokens: &impl ToTokens) -> TokenStream {
+    let trees = tokens.to_token_stream().into_iter().map(|mut tree| {
+        tree.set_span(tree.span().located_at(span));
+        tree
+    });
+    trees.collect()
 }
 
 /// Whether `tree` is the punctuation `expected`.

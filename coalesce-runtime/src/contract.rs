@@ -2,12 +2,21 @@
 //!
 //! Nothing here is for people to call, and it may change between any two versions.
 
+pub use std::any::type_name_of_val;
+pub use std::boxed::Box;
+pub use std::future::Future;
+pub use std::marker::Send;
+
+pub use crate::__coalesce_place as place;
 pub use crate::__coalesce_register as register;
 pub use crate::__coalesce_shape as shape;
+pub use crate::codec;
 pub use crate::roof::call::{Call, path_of};
-pub use crate::roof::probe::Probe;
-pub use crate::roof::shape::Shape;
-pub use crate::roof::site::CallSite;
+pub use crate::roof::entry::Entry;
+pub use crate::roof::lending::{copied, copied_option, lent, lent_option};
+pub use crate::roof::probe::{coding, probe_of};
+pub use crate::roof::shape::{Shape, output};
+pub use crate::roof::site::{CallSite, Place};
 pub use crate::words::key::Piece;
 pub use crate::words::key_part::KeyPart;
 pub use crate::words::key_writer::KeyWriter;
@@ -18,6 +27,15 @@ pub mod probe {
     pub use crate::roof::probe::{
         AnOption, AnyValue, OptionErrorMessage, OptionOpaqueError, OptionSameError,
         ResultErrorMessage, ResultOpaqueError, ResultSameError,
+    };
+}
+
+/// Where the attribute stands.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __coalesce_place {
+    () => {
+        $crate::contract::Place::new(::core::module_path!(), ::core::file!(), ::core::line!())
     };
 }
 

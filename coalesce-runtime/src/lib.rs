@@ -38,6 +38,7 @@ pub use roof::coalescer::Coalescer;
 pub use roof::default::AlreadySet;
 pub use roof::direct::DirectCall;
 pub use roof::entry::Entry;
+pub use roof::form::{CarriesErrors, Shared};
 pub use roof::health::Health;
 #[cfg(feature = "tower")]
 pub use roof::layer::{HeadersLayer, HeadersService};

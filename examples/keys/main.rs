@@ -4,13 +4,16 @@
 //! cargo run --example keys
 //! ```
 //!
-//! Every process and every build prints the same lines; `tests/goldens/keys.txt` holds them.
+//! Every process and every build prints the same lines; `tests/goldens/keys.txt` holds them, and
+//! `foreign_keys.txt` beside it those of other crates' types, which the features of their names add.
 
+mod foreign;
 mod values;
 
 #[expect(clippy::print_stdout, reason = "an example shows what happened")]
 fn main() {
-    for (written, tag) in values::all() {
+    let lines = [values::all(), foreign::all()].concat();
+    for (written, tag) in lines {
         println!("{written:<44} {tag}");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
-use coalesce::{Key, KeyPart, canonical};
+use coalesce::{KeyPart, canonical};
 use serde::Serialize;
 
 /// The fields are written in the order of their names: moving one changes no key.
@@ -52,10 +52,16 @@ macro_rules! keys {
     ($($value:expr),* $(,)?) => {
         vec![$((
             stringify!($value),
-            Key::new("shop::get", &[&$value]).tag().to_owned(),
+            coalesce::Key::new("shop::get", &[&$value]).tag().to_owned(),
         )),*]
     };
 }
+#[expect(
+    clippy::allow_attributes,
+    reason = "without the features of foreign types nobody else uses it"
+)]
+#[allow(unused_imports, reason = "see above")]
+pub(crate) use keys;
 
 fn standard() -> Vec<(&'static str, String)> {
     keys![

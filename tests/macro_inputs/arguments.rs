@@ -106,6 +106,43 @@ async fn m18_underscores_drop_as_in_a_plain_function() {
     assert_eq!(*logs[0].lock().unwrap(), *logs[1].lock().unwrap());
 }
 
+type Log = Arc<Mutex<Vec<&'static str>>>;
+
+async fn plain_recursive(_: Guard, (_, n): (Guard, u64), log: Log) {
+    log.lock().unwrap().push("body");
+    if n > 0 {
+        let guards = (Guard("_", Arc::clone(&log)), Guard("(_)", Arc::clone(&log)));
+        Box::pin(plain_recursive(guards.0, (guards.1, n - 1), log)).await;
+    }
+}
+
+#[coalesce(skip(log))]
+async fn m18_recursive(_: Guard, (_, n): (Guard, u64), log: Log) {
+    log.lock().unwrap().push("body");
+    if n > 0 {
+        let guards = (Guard("_", Arc::clone(&log)), Guard("(_)", Arc::clone(&log)));
+        Box::pin(m18_recursive(guards.0, (guards.1, n - 1), log)).await;
+    }
+}
+
+#[tokio::test]
+async fn m18_underscores_of_a_recursive_function_drop_as_in_a_plain_one() {
+    ready().await;
+    let logs: [Log; 2] = [Arc::default(), Arc::default()];
+    let guard = |name, log: &Log| Guard(name, Arc::clone(log));
+    let [plain, ours] = &logs;
+    plain_recursive(
+        guard("_", plain),
+        (guard("(_)", plain), 1),
+        Arc::clone(plain),
+    )
+    .await;
+    m18_recursive(guard("_", ours), (guard("(_)", ours), 1), Arc::clone(ours)).await;
+    let of_plain = plain.lock().unwrap().clone();
+    assert_eq!(of_plain, ["body", "body", "(_)", "_", "(_)", "_"]);
+    assert_eq!(of_plain, *ours.lock().unwrap());
+}
+
 #[coalesce(entry = m19_entry)]
 async fn m19(mut id: u64) -> u64 {
     id += 1;

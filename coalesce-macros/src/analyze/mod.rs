@@ -10,14 +10,16 @@ mod settings;
 mod signature;
 mod template;
 
-use syn::{Path, parse_quote};
+use proc_macro2::{Ident, Span};
+use syn::Path;
+use syn::spanned::Spanned;
 
 use crate::diagnostics::Diagnostics;
 use crate::parse::{Function, Options};
 use crate::tokens;
 
 pub(crate) use model::{
-    Carried, CopiedReceiver, Form, Key, Model, Part, Passage, Piece, Place, Setting, Value,
+    Carried, Codec, CopiedReceiver, Form, Key, Model, Part, Passage, Piece, Place, Setting, Value,
 };
 
 use arguments::Arguments;
@@ -100,13 +102,12 @@ pub(crate) fn analyze(
     if form == Form::Async && detached && recursive() {
         form = Form::Recursive;
     }
-    let root = root.map_or_else(default_root, |root| root.value);
     Some(Model {
-        codec: codec.map(|codec| codec_path(&root, codec.value)),
-        root,
+        root: root.map(|root| root.value),
         function,
         form,
         output,
+        codec: codec.map(|codec| codec_of(codec.value)),
         settings,
         key,
         coalescer: coalescer.map(|coalescer| coalescer.value),
@@ -115,20 +116,15 @@ pub(crate) fn analyze(
     })
 }
 
-fn default_root() -> Path {
-    parse_quote!(::coalesce)
-}
-
-/// The path of the codec that is meant by a path, or by one of our own words.
-fn codec_path(root: &Path, written: Path) -> Path {
+/// The codec that is meant by a path, or by one of our own words.
+fn codec_of(written: Path) -> Codec {
     let word = written.get_ident().map(ToString::to_string);
     let own = match word.as_deref() {
         Some("json") => "Json",
         Some("postcard") => "Postcard",
         Some("messagepack") => "MessagePack",
-        _ => return written,
+        _ => return Codec::Foreign(written),
     };
-    let span = proc_macro2::Span::mixed_site().located_at(syn::spanned::Spanned::span(&written));
-    let own = proc_macro2::Ident::new(own, span);
-    parse_quote!(#root::codec::#own)
+    let span = Span::mixed_site().located_at(written.span());
+    Codec::Own(Ident::new(own, span))
 }

@@ -1,26 +1,54 @@
 //! What an annotated function means: all that is needed to print it.
 
-use proc_macro2::Ident;
-use syn::{Attribute, Expr, LitStr, Path, Token, Type};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{Attribute, Expr, LitStr, Path, Token, Type, parse_quote};
 
+use crate::names;
 use crate::parse::{EntryName, Function};
 
 /// An annotated function, understood and found legal.
 pub(crate) struct Model {
-    /// The path of the crate whose hidden module generated code names.
-    pub(crate) root: Path,
+    /// Where the library is, if not under its usual name.
+    pub(crate) root: Option<Path>,
     pub(crate) function: Function,
     pub(crate) form: Form,
     /// What callers receive, `()` if nothing is written.
     pub(crate) output: Type,
     /// How it is written, if not as usual.
-    pub(crate) codec: Option<Path>,
+    pub(crate) codec: Option<Codec>,
     /// The options that describe the call site, in the order they were written.
     pub(crate) settings: Vec<Setting>,
     pub(crate) key: Key,
     pub(crate) coalescer: Option<Expr>,
     pub(crate) place: Place,
     pub(crate) entry: Option<EntryName>,
+}
+
+impl Model {
+    /// The hidden module, which is all that generated code names.
+    pub(crate) fn contract(&self) -> Path {
+        match &self.root {
+            None => parse_quote!(::coalesce::__private),
+            Some(root) => parse_quote!(#root::__private),
+        }
+    }
+
+    /// The same inside a function, behind [`Model::import`].
+    pub(crate) fn contract_inside(&self) -> Path {
+        match &self.root {
+            None => self.contract(),
+            Some(_) => names::contract().into(),
+        }
+    }
+
+    /// The statement without which a path that leads nowhere would be reported twice: where macros are
+    /// looked for, and where everything else is.
+    pub(crate) fn import(&self) -> Option<TokenStream> {
+        let (contract, name) = (self.contract(), names::contract());
+        let statement = || quote!(use #contract as #name;);
+        self.root.is_some().then(statement)
+    }
 }
 
 /// How the function says that it is asynchronous.
@@ -33,6 +61,14 @@ pub(crate) enum Form {
     Recursive,
     /// A plain `fn` that returns `Pin<Box<dyn Future>>`, by hand or by `#[async_trait]`.
     Boxed,
+}
+
+/// How values are written.
+pub(crate) enum Codec {
+    /// One of the library's, by its name there.
+    Own(Ident),
+    /// A user's.
+    Foreign(Path),
 }
 
 /// One method call on the call site's description.

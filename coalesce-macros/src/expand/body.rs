@@ -2,12 +2,13 @@
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Type;
 use syn::spanned::Spanned;
+use syn::{Path, Type};
 
 use super::{own_self, signature};
-use crate::analyze::{Carried, CopiedReceiver, Form, Model, Passage, Place};
+use crate::analyze::{Carried, Codec, CopiedReceiver, Form, Model, Passage, Place};
 use crate::names;
+use crate::tokens;
 
 /// The statements that hand the body over to the runtime, by the method that `how` names.
 ///
@@ -19,7 +20,7 @@ use crate::names;
 /// __coalesce_call.run(__coalesce_shape, move || async move { … })
 /// ```
 pub(crate) fn hand_over(model: &Model, how: &str) -> TokenStream {
-    let (root, output) = (&model.root, &model.output);
+    let (contract, output) = (model.contract_inside(), &model.output);
     // A result that cannot be shared is refused wherever it is mentioned here. With one span for
     // all of it there is one error, and its caret is where the type is written.
     let span = Span::mixed_site().located_at(output.span());
@@ -27,9 +28,16 @@ pub(crate) fn hand_over(model: &Model, how: &str) -> TokenStream {
     let (call, shape) = (names::call(span), names::shape(span));
     let body = maker(model);
     let value = quote_spanned!(span=> #call.#method(#shape, #body));
-    let codec = model.codec.as_ref().map(|codec| quote!(, #codec));
+    let codec = model.codec.as_ref().map(|codec| match codec {
+        Codec::Own(name) => quote!(, #contract::coding::<#contract::codec::#name, _>()),
+        Codec::Foreign(path) => {
+            let span = Span::mixed_site().located_at(path.span());
+            let contract = tokens::at(span, &contract);
+            quote_spanned!(span=> , #contract::coding::<#path, _>())
+        }
+    });
     quote! {
-        let #shape = #root::__private::shape!(#output #codec);
+        let #shape = #contract::shape!(#output #codec);
         #value
     }
 }
@@ -51,16 +59,17 @@ pub(crate) fn run(model: &Model) -> TokenStream {
 ///
 /// ```text
 /// move || {
-///     let __coalesce_self = <Self as Clone>::clone(self);
-///     let name = ToOwned::to_owned(name);
+///     let __coalesce_self = copied::<Self, _>(self);
+///     let name = copied::<str, _>(name);
 ///     async move {
-///         let __coalesce_self = &__coalesce_self;
-///         let name: &str = Borrow::borrow(&name);
+///         let __coalesce_self = lent(&__coalesce_self);
+///         let name = lent(&name);
 ///         …
 ///     }
 /// }
 /// ```
 fn maker(model: &Model) -> TokenStream {
+    let contract = model.contract_inside();
     let mut body = model.function.body.clone();
     let mut copies = Vec::new();
     let mut lends = Vec::new();
@@ -69,11 +78,11 @@ fn maker(model: &Model) -> TokenStream {
             && let Some(rewritten) = own_self::rewrite(&body)
         {
             body = rewritten;
-            copies.push(copy_self(receiver));
-            lends.push(lend_self(receiver));
+            copies.push(copy_self(&contract, receiver));
+            lends.push(lend_self(&contract, receiver));
         }
-        copies.extend(carried.iter().filter_map(copy));
-        lends.extend(carried.iter().map(lend));
+        copies.extend(carried.iter().filter_map(|it| copy(&contract, it)));
+        lends.extend(carried.iter().map(|it| lend(&contract, it)));
     }
     let future = future(model, &lends, body);
     if copies.is_empty() {
@@ -90,24 +99,27 @@ fn maker(model: &Model) -> TokenStream {
 ///
 /// ```text
 /// async move {
-///     if let Some(__coalesce_output) = None::<u64> {
-///         return __coalesce_output;
+///     if false {
+///         return output::<u64>();
 ///     }
 ///     { … }
 /// }
 /// ```
 fn future(model: &Model, lends: &[TokenStream], body: Group) -> TokenStream {
     let output = &model.output;
+    let contract = model.contract_inside();
     // Whoever returns something else is shown the type that was written.
-    let name = names::output(output.span());
+    let span = Span::mixed_site().located_at(output.span());
+    let contract = tokens::at(span, &contract);
+    let expected = quote_spanned!(span=> #contract::output::<#output>());
     let body = match model.form {
         Form::Async | Form::Recursive => without_brace_lint(body).into_token_stream(),
         Form::Boxed => boxed(model, &body),
     };
     quote! {
         async move {
-            if let ::core::option::Option::Some(#name) = ::core::option::Option::None::<#output> {
-                return #name;
+            if false {
+                return #expected;
             }
             #(#lends)*
             #body
@@ -133,21 +145,22 @@ fn without_brace_lint(mut body: Group) -> Group {
     body
 }
 
-fn copy_self(receiver: &CopiedReceiver) -> TokenStream {
+fn copy_self(contract: &Path, receiver: &CopiedReceiver) -> TokenStream {
     let CopiedReceiver { referent, itself } = receiver;
     let owned = names::owned_self(itself.span);
     // The caret of a missing `Clone` goes to the receiver.
     let span = Span::mixed_site().located_at(itself.span);
-    let clone = quote_spanned!(span=> <#referent as ::core::clone::Clone>::clone(#itself));
-    quote!(let #owned = #clone;)
+    let contract = tokens::at(span, contract);
+    let copied = quote_spanned!(span=> #contract::copied::<#referent, _>(#itself));
+    quote!(let #owned = #copied;)
 }
 
-fn lend_self(receiver: &CopiedReceiver) -> TokenStream {
+fn lend_self(contract: &Path, receiver: &CopiedReceiver) -> TokenStream {
     let owned = names::owned_self(receiver.itself.span);
-    quote!(let #owned = &#owned;)
+    quote!(let #owned = #contract::lent(&#owned);)
 }
 
-fn copy(carried: &Carried) -> Option<TokenStream> {
+fn copy(contract: &Path, carried: &Carried) -> Option<TokenStream> {
     let Carried {
         cfgs,
         ident,
@@ -156,28 +169,24 @@ fn copy(carried: &Carried) -> Option<TokenStream> {
     } = carried;
     let value = match passage {
         Passage::Moved => return None,
-        Passage::Lent(ty) => {
-            let to_owned = to_owned(ty);
-            quote!(#to_owned(#ident))
-        }
-        Passage::LentNameless => quote!(::std::borrow::ToOwned::to_owned(#ident)),
-        Passage::LentOption(ty) => {
-            let to_owned = to_owned(ty);
-            quote!(::core::option::Option::map(#ident, #to_owned))
-        }
+        Passage::Lent(ty) => copied(contract, "copied", ident, ty),
+        Passage::LentNameless => quote!(#contract::copied(#ident)),
+        Passage::LentOption(ty) => copied(contract, "copied_option", ident, ty),
     };
     let lint = names::used_underscore(ident);
     Some(quote!(#(#cfgs)* #lint let #ident = #value;))
 }
 
-/// `ToOwned::to_owned`, with the caret on the argument's type if that has no such thing.
-fn to_owned(ty: &Type) -> TokenStream {
+/// The copy of an argument, with the caret on its type if there can be none.
+fn copied(contract: &Path, how: &str, ident: &Ident, ty: &Type) -> TokenStream {
     let span = Span::mixed_site().located_at(ty.span());
-    quote_spanned!(span=> <#ty as ::std::borrow::ToOwned>::to_owned)
+    let (contract, how) = (tokens::at(span, contract), Ident::new(how, span));
+    let argument = tokens::at(span, ident);
+    quote_spanned!(span=> #contract::#how::<#ty, _>(#argument))
 }
 
 /// The statement that gives an argument its name and type back.
-fn lend(carried: &Carried) -> TokenStream {
+fn lend(contract: &Path, carried: &Carried) -> TokenStream {
     let Carried {
         cfgs,
         mutability,
@@ -186,14 +195,8 @@ fn lend(carried: &Carried) -> TokenStream {
     } = carried;
     let binding = match passage {
         Passage::Moved => quote!(#ident = #ident),
-        Passage::Lent(ty) => quote!(#ident: &#ty = ::core::borrow::Borrow::borrow(&#ident)),
-        Passage::LentNameless => quote!(#ident = &#ident),
-        Passage::LentOption(ty) => quote! {
-            #ident: ::core::option::Option<&#ty> = ::core::option::Option::map(
-                ::core::option::Option::as_ref(&#ident),
-                ::core::borrow::Borrow::borrow,
-            )
-        },
+        Passage::Lent(_) | Passage::LentNameless => quote!(#ident = #contract::lent(&#ident)),
+        Passage::LentOption(_) => quote!(#ident = #contract::lent_option(&#ident)),
     };
     let lint = names::used_underscore(ident);
     quote!(#(#cfgs)* #lint let #mutability #binding;)

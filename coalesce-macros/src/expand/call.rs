@@ -18,10 +18,10 @@ use crate::tokens;
 /// let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&tenant, &req.id]);
 /// ```
 pub(crate) fn statement(model: &Model) -> TokenStream {
-    let root = &model.root;
+    let contract = model.contract_inside();
     let (site, call) = (names::site(), names::call(Span::mixed_site()));
-    let path = path(model);
-    let key = key(root, &model.key);
+    let path = path(&contract, model);
+    let key = key(&contract, &model.key);
     let coalescer = model.coalescer.as_ref().map(|coalescer| {
         let coalescer = reference_to(coalescer);
         quote!(.on(#coalescer))
@@ -29,7 +29,7 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
     let lint = lint(model);
     quote! {
         #lint
-        let #call = #root::__private::Call::new(&#site, #path)
+        let #call = #contract::Call::new(&#site, #path)
             #key
             #coalescer;
     }
@@ -40,15 +40,14 @@ pub(crate) fn statement(model: &Model) -> TokenStream {
 /// In an entry's function it is not the path of the function that this is printed in. There the
 /// annotated function is asked for its name, unless it has `impl Trait` arguments: nobody can write
 /// down which of its instances is meant. There the entry's own path is taken, and its name exchanged.
-fn path(model: &Model) -> TokenStream {
-    let root = &model.root;
+fn path(contract: &Path, model: &Model) -> TokenStream {
     let sig = &model.function.sig;
     match &model.entry {
         Some(entry) if !has_nameless_types(model) => {
             let function = signature::path(sig, entry, &sig.ident);
-            quote!(::core::any::type_name_of_val(&#function))
+            quote!(#contract::type_name_of_val(&#function))
         }
-        _ => quote!(#root::__private::path_of(|| {})),
+        _ => quote!(#contract::path_of(|| {})),
     }
 }
 
@@ -69,7 +68,7 @@ fn lint(model: &Model) -> Option<TokenStream> {
     names.find_map(names::used_underscore)
 }
 
-fn key(root: &Path, key: &Key) -> TokenStream {
+fn key(contract: &Path, key: &Key) -> TokenStream {
     match key {
         Key::Parts(parts) => {
             let parts = parts.iter().map(part);
@@ -79,7 +78,7 @@ fn key(root: &Path, key: &Key) -> TokenStream {
             // A constant key is a part like any other.
             [Piece::Text(text)] => quote!(.key(&[&#text])),
             pieces => {
-                let pieces = pieces.iter().map(|it| piece(root, it));
+                let pieces = pieces.iter().map(|it| piece(contract, it));
                 quote!(.template(&[#(#pieces),*]))
             }
         },
@@ -92,12 +91,12 @@ fn part(part: &Part) -> TokenStream {
     quote!(#(#cfgs)* #value)
 }
 
-fn piece(root: &Path, piece: &Piece) -> TokenStream {
+fn piece(contract: &Path, piece: &Piece) -> TokenStream {
     match piece {
-        Piece::Text(text) => quote!(#root::__private::Piece::Text(#text)),
+        Piece::Text(text) => quote!(#contract::Piece::Text(#text)),
         Piece::Hole(value) => {
             let value = reference_to(value);
-            quote!(#root::__private::Piece::Hole(#value))
+            quote!(#contract::Piece::Hole(#value))
         }
     }
 }

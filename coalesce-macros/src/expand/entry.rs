@@ -34,6 +34,7 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
     });
     let docs = docs(model, name);
     let sig = sig(model, name);
+    let import = model.import();
     let site = site::statements(model);
     let call = call::statement(model);
     let value = body::hand_over(model, "entry");
@@ -43,6 +44,7 @@ pub(crate) fn function(model: &Model, name: &EntryName) -> TokenStream {
         #[must_use = "an entry does nothing until one of its methods is called"]
         #vis #sig {
             #(#inner_attrs)*
+            #import
             #site
             #call
             #value
@@ -99,13 +101,13 @@ fn docs(model: &Model, name: &EntryName) -> String {
 }
 
 fn sig(model: &Model, name: &EntryName) -> Signature {
-    let root = &model.root;
+    let contract = model.contract();
     let output = &model.output;
     let mut sig = signature::of_function(model);
     sig.asyncness = None;
     sig.ident = name.ident.clone();
     let lifetime = borrow_for_entry(&mut sig);
-    sig.output = parse_quote!(-> #root::Entry<#lifetime, #output>);
+    sig.output = parse_quote!(-> #contract::Entry<#lifetime, #output>);
     sig
 }
 

@@ -24,7 +24,7 @@ use crate::analyze::{Form, Model};
 ///
 /// ```text
 /// async fn get(id: u64) -> u64 {
-///     static __COALESCE_SITE: CallSite = CallSite::new("get", module_path!(), file!(), line!());
+///     static __COALESCE_SITE: CallSite = CallSite::new("get", place!());
 ///     register!(&__COALESCE_SITE);
 ///     let __coalesce_call = Call::new(&__COALESCE_SITE, path_of(|| {})).key(&[&id]);
 ///     let __coalesce_shape = shape!(u64);
@@ -44,10 +44,12 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
 }
 
 fn run(model: &Model) -> TokenStream {
+    let import = model.import();
     let site = site::statements(model);
     let call = call::statement(model);
     let run = body::run(model);
     quote! {
+        #import
         #site
         #call
         #run
@@ -62,11 +64,15 @@ fn function(
     statements: &TokenStream,
 ) -> TokenStream {
     let (vis, inner_attrs) = (&model.function.vis, &model.function.inner_attrs);
+    let contract = model.contract();
     let statements = match model.form {
         Form::Async => statements.clone(),
-        Form::Recursive => quote!(async move { #statements }),
+        Form::Recursive => {
+            let takes = signature::takes(model);
+            quote!(async move { #takes #statements })
+        }
         // Nothing may happen before the first poll, so all of it moves into the future.
-        Form::Boxed => quote!(::std::boxed::Box::pin(async move { #statements })),
+        Form::Boxed => quote!(#contract::Box::pin(async move { #statements })),
     };
     let mut block = Group::new(Delimiter::Brace, quote!(#(#inner_attrs)* #statements));
     // With these braces the function is the user's from its first token to its last. With ours it

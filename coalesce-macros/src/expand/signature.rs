@@ -15,22 +15,52 @@ use crate::parse::EntryName;
 /// there it is the body's variable that changes.
 pub(crate) fn of_function(model: &Model) -> Signature {
     let mut sig = model.function.sig.clone();
-    if let Place::Detached { carried, .. } = &model.place {
-        let names = carried.iter().map(|it| &it.ident).collect();
-        for input in &mut sig.inputs {
-            if let FnArg::Typed(typed) = input {
-                WithoutMut { names: &names }.visit_pat_mut(&mut typed.pat);
-            }
+    for input in &mut sig.inputs {
+        if let FnArg::Typed(typed) = input {
+            refrain_from_mut(model, &mut typed.pat);
         }
     }
     if model.form == Form::Recursive {
-        let output = &model.output;
+        for (index, name) in taken_apart(&model.function.sig) {
+            if let Some(FnArg::Typed(typed)) = sig.inputs.iter_mut().nth(index) {
+                *typed.pat = parse_quote!(#name);
+            }
+        }
+        let (contract, output) = (model.contract(), &model.output);
         sig.asyncness = None;
         sig.output = parse_quote! {
-            -> impl ::core::future::Future<Output = #output> + ::core::marker::Send
+            -> impl #contract::Future<Output = #output> + #contract::Send
         };
     }
     sig
+}
+
+/// The statements by which the future of a recursive function takes what the signature cannot hand to it by name:
+/// what `_` stands for lives as long as in an `async fn`.
+pub(crate) fn takes(model: &Model) -> TokenStream {
+    let sig = &model.function.sig;
+    let takes = taken_apart(sig).filter_map(|(index, name)| {
+        let Some(FnArg::Typed(PatType { attrs, pat, .. })) = sig.inputs.iter().nth(index) else {
+            return None;
+        };
+        let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+        let (cfgs, mut pat) = (cfgs.collect::<Vec<_>>(), pat.clone());
+        refrain_from_mut(model, &mut pat);
+        Some(quote!(#(#cfgs)* let #name = #name; #(#cfgs)* let #pat = #name;))
+    });
+    takes.collect()
+}
+
+/// The arguments without a single name, and the names that they have instead.
+fn taken_apart(sig: &Signature) -> impl Iterator<Item = (usize, Ident)> {
+    let is_taken_apart = |input: &FnArg| match input {
+        FnArg::Typed(typed) => !matches!(&*typed.pat, Pat::Ident(ident) if ident.subpat.is_none()),
+        FnArg::Receiver(_) => false,
+    };
+    let inputs = sig.inputs.iter().enumerate();
+    inputs
+        .filter(move |(_, input)| is_taken_apart(input))
+        .map(|(index, _)| (index, names::nameless_argument(index)))
 }
 
 /// The signature of a function that only passes its arguments on: a plain name for each.
@@ -90,6 +120,14 @@ pub(crate) fn boxed_future(model: &Model) -> Type {
     };
     InferredLifetimes { bounded: false }.visit_type_mut(&mut future);
     future
+}
+
+/// Takes the `mut` from variables that the body takes over by name.
+fn refrain_from_mut(model: &Model, pat: &mut Pat) {
+    if let Place::Detached { carried, .. } = &model.place {
+        let names = carried.iter().map(|it| &it.ident).collect();
+        WithoutMut { names: &names }.visit_pat_mut(pat);
+    }
 }
 
 struct WithoutMut<'a> {

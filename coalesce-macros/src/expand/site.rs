@@ -14,26 +14,21 @@ use crate::names;
 ///
 /// ```text
 /// static __COALESCE_SITE: CallSite =
-///     CallSite::new("get", module_path!(), file!(), line!()).fresh_ttl("30s").version(2);
+///     CallSite::new("get", place!()).fresh_ttl("30s").version(2);
 /// register!(&__COALESCE_SITE);
 /// ```
 pub(crate) fn statements(model: &Model) -> TokenStream {
-    let root = &model.root;
+    let contract = model.contract_inside();
     let site = names::site();
     let name = model.function.sig.ident.unraw().to_string();
     let settings = model.settings.iter().map(setting);
     let entry = entry(model);
     quote! {
-        static #site: #root::__private::CallSite =
-            #root::__private::CallSite::new(
-                #name,
-                ::core::module_path!(),
-                ::core::file!(),
-                ::core::line!(),
-            )
+        static #site: #contract::CallSite =
+            #contract::CallSite::new(#name, #contract::place!())
                 #(#settings)*
                 #entry;
-        #root::__private::register!(&#site);
+        #contract::register!(&#site);
     }
 }
 

@@ -133,7 +133,7 @@ fn types_from_a_macro_rules_fragment_are_seen_through() {
     let expansion = crate::attribute::attribute(super::tokens(""), function)
         .expect("legal")
         .to_string();
-    assert!(expansion.contains("to_owned"), "{expansion}");
+    assert!(expansion.contains("copied :: < str , _ >"), "{expansion}");
     let function = quote::quote!(fn f() -> #boxed { g() });
     crate::attribute::attribute(super::tokens(""), function).expect("legal");
 }

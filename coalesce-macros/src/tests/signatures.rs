@@ -109,7 +109,7 @@ fn refused_function_is_given_back_unchanged() {
     let function = "#[doc = \"x\"] fn f(id: u64) -> u64 { id + }";
     let errors =
         crate::attribute::attribute(tokens("kye = id"), tokens(function)).expect_err("refused");
-    let given_back = crate::attribute::beside(&errors, tokens(function)).to_string();
+    let given_back = crate::diagnostics::beside(&errors, tokens(function)).to_string();
     assert!(
         given_back.ends_with(&tokens(function).to_string()),
         "{given_back}"

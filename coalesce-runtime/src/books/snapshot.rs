@@ -64,7 +64,8 @@ pub struct NamespaceSnapshot {
     pub calls_in_progress: u64,
     /// How calls ended.
     pub outcomes: CallOutcomes,
-    /// Why calls ran as if the attribute were not there, those that were cancelled then included.
+    /// Why calls ran as if the attribute were not there, those included that were cancelled then, or had timed out
+    /// before.
     pub bypassed: BypassReasons,
     /// Bodies started, by cause. Those of bypassed calls are not among them.
     pub executions: Causes,

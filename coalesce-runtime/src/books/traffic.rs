@@ -13,6 +13,10 @@ use crate::words::clock::{Instant, now};
 /// A window's length, at least: it ends with the first call behind that.
 const WINDOW: Duration = Duration::from_secs(60);
 
+/// What came in a window that is younger than so many seconds came in as many: a first call after a millisecond
+/// does not mean a thousand in a second.
+const YOUNG: f64 = 5.0;
+
 /// 1 kB for each window; a count of keys is right within about 3 %.
 const PRECISION: u8 = 10;
 
@@ -49,10 +53,10 @@ impl Window {
         let seconds = at.saturating_duration_since(self.began).as_secs_f64();
         let calls = self.calls.load(Ordering::Relaxed);
         let keys = self.keys.raw_count().max(0.0).min(to_f64(calls));
-        let rate = if keys < 0.5 || seconds <= 0.0 {
+        let rate = if keys < 0.5 {
             0.0
         } else {
-            to_f64(calls) / keys / seconds
+            to_f64(calls) / keys / seconds.max(YOUNG)
         };
         Traffic {
             seconds,
@@ -126,6 +130,20 @@ mod tests {
         assert_eq!(calls, 20_000);
         assert!((keys / 5_000.0 - 1.0).abs() < 0.1, "{keys}");
         assert!((rate / 0.1 - 1.0).abs() < 0.1, "{rate}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_window_that_has_only_begun_promises_no_great_rate() {
+        let recent = Recent::default();
+        for age in [0, 1, 1_000] {
+            recent.note(1);
+            tokio::time::advance(Duration::from_millis(age)).await;
+            let rate = recent.traffic().calls_per_key_and_second;
+            assert!(rate > 0.0 && rate < 0.65, "{rate} after {age} ms");
+        }
+        tokio::time::advance(Duration::from_millis(8_999)).await;
+        let rate = recent.traffic().calls_per_key_and_second;
+        assert!((rate - 0.3).abs() < 0.03, "{rate}");
     }
 
     #[tokio::test(start_paused = true)]

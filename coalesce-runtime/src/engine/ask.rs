@@ -93,7 +93,8 @@ pub struct FinishAsk {
     /// The state at the flight's election.
     pub seen: Seen,
     /// Until when a lock that is merely gone may be taken again, on the coordinator's clock: `pending_ttl` has not
-    /// passed by then, and another's outcome would still be there. The question may arrive late. Zero: not at all.
+    /// passed by then, and another's outcome would still be there. The question may arrive late. Zero: not at all, since
+    /// the asker never heard that it leads.
     pub retake_until: ServerTime,
     /// When the body began, on the coordinator's clock and not too late, for an asker that may have been elected behind
     /// that: its BEGIN was never answered, or may have been done once more. A state of then or later is newer than the
@@ -102,6 +103,19 @@ pub struct FinishAsk {
     /// A failure leaves a stored value where it is and pauses its refreshes, at first for this long.
     /// `None`: a failure is stored like any outcome.
     pub spare_value: Option<Duration>,
+}
+
+impl FinishAsk {
+    /// Until when those who had joined may take the outcome, when the lock is fenced since `at`.
+    ///
+    /// A lock that nobody was heard to grant may be younger than its body, and than an invalidation which it was too
+    /// late to be fenced by.
+    pub(super) fn unfenced_until(&self, at: ServerTime) -> ServerTime {
+        let unheard = self.retake_until == ServerTime::default();
+        self.began
+            .filter(|_| unheard)
+            .map_or(at, |began| at.min(began))
+    }
 }
 
 /// The answer to FINISH.

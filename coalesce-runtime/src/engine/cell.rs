@@ -138,7 +138,9 @@ impl Cell {
                 _ => FinishAnswer::Stored,
             });
         }
-        if self.is_newer_than(ask) {
+        let fenced = self.lock.as_ref().filter(|lock| lock.token == token);
+        let fenced = fenced.and_then(|lock| lock.fenced_at);
+        if fenced.is_none() && self.is_newer_than(ask) {
             return Told::quietly(FinishAnswer::Lost);
         }
         let computed_at = computed_at(now, ask);
@@ -147,20 +149,15 @@ impl Cell {
             ..ask.envelope.clone()
         }
         .encode(key);
+        if let Some(at) = fenced {
+            let at = ask.unfenced_until(at);
+            self.lock = None;
+            return Told {
+                answer: FinishAnswer::Fenced { at },
+                publish: Some(Message::wrap_outcome(&outcome, Some(at))),
+            };
+        }
         match &self.lock {
-            Some(Lock {
-                token: holder,
-                fenced_at: Some(at),
-                ..
-            }) if *holder == token => {
-                let at = *at;
-                self.lock = None;
-                let publish = Some(Message::wrap_outcome(&outcome, Some(at)));
-                Told {
-                    answer: FinishAnswer::Fenced { at },
-                    publish,
-                }
-            }
             Some(lock) if lock.token == token => self.commit(now, ask, outcome),
             None if now < ask.retake_until && self.seen() == ask.seen => {
                 self.commit(now, ask, outcome)

@@ -39,9 +39,10 @@ impl Settings {
     /// How long after it was last confirmed a lock that is gone may be taken again.
     ///
     /// Within this time another flight's outcome, had there been one, would still be the key's state,
-    /// and the state tells. Behind it that outcome may have come and expired, and ours would be older.
-    pub(crate) fn retake_window(&self) -> Duration {
-        self.delivery.max(self.lease)
+    /// and the state tells: nothing lives for less. Behind it that outcome may have come and expired, and ours
+    /// would be older.
+    pub(crate) const fn retake_window(&self) -> Duration {
+        self.delivery
     }
 }
 
@@ -77,9 +78,9 @@ pub(crate) struct Core {
     /// Whether the grace is over: nobody asks for a lock any more.
     handing_over: AtomicBool,
     /// Drivers at work.
-    pub(crate) drivers: Tally,
-    /// Questions that may win a lock, until its lease is known to the heartbeat.
-    pub(crate) elections: Tally,
+    pub(crate) drivers: Headcount,
+    /// Questions that may win a lock, until the heartbeat knows of it, and those that may free one.
+    pub(crate) asking: Headcount,
 }
 
 impl Core {
@@ -113,8 +114,8 @@ impl Core {
             journal,
             stopping: AtomicBool::new(false),
             handing_over: AtomicBool::new(false),
-            drivers: Tally::default(),
-            elections: Tally::default(),
+            drivers: Headcount::default(),
+            asking: Headcount::default(),
         }
     }
 
@@ -145,11 +146,13 @@ impl Core {
         // What has not ended within the grace is handed over below.
         let _ = tokio::time::timeout(grace, self.drivers.none()).await;
         self.handing_over.store(true, Ordering::SeqCst);
-        // A lock that is being won now would be left behind. Each question has its deadline.
-        self.elections.none().await;
+        // A lock that is being won now would be left behind, and an outcome on its way lost. Each has its deadline.
+        self.asking.none().await;
+        let locks = self.heartbeat.let_go_of_all();
+        self.heartbeat.arrived().await;
         // All at once: who waits for the last of them would wait for all.
         let mut last_words = JoinSet::new();
-        for (key, token) in self.heartbeat.let_go_of_all() {
+        for (key, token) in locks {
             let coordinator = Arc::clone(&self.coordinator);
             // A lock that cannot be freed now ends with its lease.
             last_words.spawn(async move {
@@ -163,25 +166,25 @@ impl Core {
 
 /// How many there are of something, for those who wait until there is none.
 #[derive(Debug)]
-pub(crate) struct Tally(Arc<watch::Sender<usize>>);
+pub(crate) struct Headcount(Arc<watch::Sender<usize>>);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Counted(Arc<watch::Sender<usize>>);
 
-impl Default for Tally {
+impl Default for Headcount {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(0)))
     }
 }
 
-impl Tally {
+impl Headcount {
     pub(crate) fn one_more(&self) -> Counted {
         self.0.send_modify(|count| *count += 1);
         Counted(Arc::clone(&self.0))
     }
 
-    async fn none(&self) {
+    pub(super) async fn none(&self) {
         // The sender is here, so there is nothing to fail.
         let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
     }

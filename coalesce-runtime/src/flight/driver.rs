@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::core::{Core, Counted};
 use super::entry::Entry;
-use super::heartbeat::Election;
+use super::heartbeat::{Election, Hold};
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::{Arrived, Follower, Step};
@@ -68,7 +68,7 @@ impl Driver {
             }
             step = match step {
                 Step::Ask(ask) => {
-                    chase.asking = Some(self.core.elections.one_more());
+                    chase.asking = Some(self.core.asking.one_more());
                     if self.core.hands_over() {
                         step = Step::GiveUp(Fault::Disconnected);
                         continue;
@@ -78,7 +78,7 @@ impl Driver {
                     let answer = self.core.coordinator.begin(self.entry.key(), &ask).await;
                     match answer {
                         Ok(answer) => {
-                            chase.unheard = false;
+                            chase.granted = None;
                             chase.silent_since = None;
                             let next = chase.follower.answered(answer, fastrand::f64());
                             self.entry.is_led_in(chase.follower.led_in());
@@ -86,7 +86,9 @@ impl Driver {
                         }
                         Err(fault) => {
                             let asked_at = chase.asked_at;
-                            chase.unheard |= fault.may_have_been_executed();
+                            if fault.may_have_been_executed() {
+                                self.note_grant(&mut chase);
+                            }
                             chase.failed(fault, asked_at)
                         }
                     }
@@ -141,13 +143,7 @@ impl Driver {
                     return self.leave(&chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    let mut granted = chase.granted();
-                    if self.core.is_stopping()
-                        && let Some(election) = granted.take()
-                    {
-                        // There will be no time for a last word.
-                        self.free(election).await;
-                    }
+                    let granted = chase.granted.take();
                     drop(chase);
                     return self.go_on_without(fault, granted).await;
                 }
@@ -155,19 +151,27 @@ impl Driver {
         }
     }
 
-    /// What a call does when there is nobody to coordinate with. `granted`: the election that may have
-    /// been won all the same.
-    pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Election>) {
+    /// What a call does when there is nobody to coordinate with. `granted`: the lock that it may have
+    /// all the same.
+    pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Hold>) {
         self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
             OnRedisError::Run => self.run_solo(granted).await,
             OnRedisError::Fail => {
                 self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
-                if let Some(election) = granted {
-                    self.insist(election, LastWord::Abandoned).await;
+                if let Some(hold) = granted {
+                    self.insist(&hold, LastWord::Abandoned).await;
                 }
             }
         }
+    }
+
+    /// The lock may hold this token though no answer said so.
+    fn note_grant(&self, chase: &mut Chase) {
+        let election = chase.election(Seen::NOTHING);
+        // One token, one note: an older one goes first.
+        chase.granted = None;
+        chase.granted = Some(self.core.heartbeat.hold_perhaps(election, &self.entry));
     }
 
     fn chase(&self, seen: Option<Seen>) -> Chase {
@@ -188,7 +192,7 @@ impl Driver {
             asking: None,
             asked_at: now(),
             poll_at: now(),
-            unheard: false,
+            granted: None,
             silent_since: None,
             poll_is_due: false,
             polled: false,
@@ -242,8 +246,8 @@ impl Driver {
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
     async fn leave(&self, chase: &Chase) {
-        if let Some(election) = chase.granted() {
-            self.insist(election, LastWord::Abandoned).await;
+        if let Some(hold) = &chase.granted {
+            self.insist(hold, LastWord::Abandoned).await;
         }
     }
 
@@ -290,8 +294,8 @@ struct Chase {
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
     poll_at: Instant,
-    /// Whether the answer to a BEGIN was lost: the lock may hold this token.
-    unheard: bool,
+    /// The lock that may have been won, when the answer to a BEGIN was lost.
+    granted: Option<Hold>,
     /// When the first of the questions in a row that got no answer was asked.
     silent_since: Option<Instant>,
     /// Whether the next question is a poll.
@@ -314,11 +318,6 @@ impl Chase {
         let silent = self.ear.as_ref().is_some_and(|ear| !ear.has_news());
         let age = arrived.envelope.computed_at.until(clock.server_at(now()));
         self.polled && silent && age > MESSAGE_IS_LATE
-    }
-
-    /// The election that may have been won though no answer said so.
-    fn granted(&self) -> Option<Election> {
-        self.unheard.then(|| self.election(Seen::NOTHING))
     }
 
     fn election(&self, seen: Seen) -> Election {

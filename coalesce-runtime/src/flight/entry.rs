@@ -46,6 +46,24 @@ pub(crate) struct Entry {
     pub(super) news: Notify,
     /// Rung when the last member leaves.
     pub(super) empty: Notify,
+    _room: Room,
+}
+
+/// The room that an entry takes, for as long as anybody has it: those count that nobody can join any more.
+#[derive(Debug)]
+pub(super) struct Room(Arc<AtomicUsize>);
+
+impl Room {
+    pub(super) fn taken_of(taken: &Arc<AtomicUsize>) -> Self {
+        taken.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(taken))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The number of a member that reads, among the readers of its entry. 0: it does not.
@@ -69,7 +87,7 @@ pub(crate) enum Stage {
 }
 
 impl Entry {
-    pub(super) fn new(lane: Lane, key: Key) -> Self {
+    pub(super) fn new(lane: Lane, key: Key, room: Room) -> Self {
         Self {
             lane,
             key,
@@ -83,6 +101,7 @@ impl Entry {
             closed: AtomicBool::new(false),
             news: Notify::new(),
             empty: Notify::new(),
+            _room: room,
         }
     }
 

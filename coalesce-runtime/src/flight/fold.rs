@@ -4,10 +4,10 @@
 //! An entry lives as long as somebody waits in it or a driver works for it.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::entry::{Entry, Lane, PATIENCE, Reader, Stage};
+use super::entry::{Entry, Lane, PATIENCE, Reader, Room, Stage};
 use super::member::Member;
 use super::settlement::Settlement;
 use crate::words::clock::now;
@@ -18,6 +18,8 @@ use crate::words::key::Key;
 pub(crate) struct Fold {
     limits: Limits,
     entries: Mutex<HashMap<(Lane, Key), Arc<Entry>>>,
+    /// How many entries there are, those included that have left the fold and are still worked for.
+    taken: Arc<AtomicUsize>,
 }
 
 /// How much may be in progress at once, so that a flood ends in calls that run their bodies and not in a process
@@ -34,6 +36,7 @@ impl Fold {
         Self {
             limits,
             entries: Mutex::default(),
+            taken: Arc::default(),
         }
     }
 
@@ -42,7 +45,7 @@ impl Fold {
     /// Who had a place before and `returns` gets one: to send them all to their bodies would be a herd.
     pub(crate) fn join(self: &Arc<Self>, lane: Lane, key: &Key, returns: bool) -> Option<Member> {
         let mut entries = self.lock();
-        let room = returns || entries.len() < self.limits.entries;
+        let room = returns || self.taken.load(Ordering::Relaxed) < self.limits.entries;
         let previous = entries.get(&(lane, key.clone()));
         let (entry, after) = match previous {
             Some(entry) if !entry.closed.load(Ordering::Relaxed) => {
@@ -54,7 +57,8 @@ impl Fold {
             None if !room => return None,
             over => {
                 let after = over.map(|entry| entry.stage.subscribe());
-                let entry = Arc::new(Entry::new(lane, key.clone()));
+                let room = Room::taken_of(&self.taken);
+                let entry = Arc::new(Entry::new(lane, key.clone(), room));
                 entries.insert((lane, key.clone()), Arc::clone(&entry));
                 (entry, after)
             }
@@ -293,6 +297,19 @@ mod tests {
             let after = join(&fold, lane, &key());
             assert!(after.reads() && after.after.is_none());
         }
+    }
+
+    #[test]
+    fn an_entry_that_nobody_can_join_any_more_takes_room_until_it_is_over() {
+        let (entries, members) = (1, 9);
+        let fold = Arc::new(Fold::new(Limits { entries, members }));
+        let other = || fold.join(Lane::Shared, &Key::new("n", &[&2]), false);
+        let mut before = join(&fold, Lane::Shared, &key());
+        before.hand_over();
+        fold.detach_key(&key());
+        assert_eq!((fold.len(), other().is_none()), (0, true));
+        drop(before);
+        assert!(other().is_some());
     }
 
     #[test]

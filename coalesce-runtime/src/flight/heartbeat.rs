@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use super::core::Settings;
+use tokio::time::timeout;
+
+use super::core::{Headcount, Settings};
 use super::entry::Entry;
 use super::fold::Fold;
 use super::journal::{Journal, Line};
@@ -25,6 +27,8 @@ pub(crate) struct Heartbeat {
     lease: Duration,
     retake_window: Duration,
     held: Mutex<Held>,
+    /// Beats that have no answer yet.
+    on_the_way: Headcount,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +50,7 @@ struct Lease {
     seen: Seen,
     /// Just before the question that won the lock was sent.
     asked_at: Instant,
+    /// How long it may be renewed; zero: not at all, or not any more.
     pending: Duration,
     /// The last moment at which the lock was surely ours and not fenced.
     confirmed: Instant,
@@ -54,11 +59,11 @@ struct Lease {
     entry: Weak<Entry>,
 }
 
-/// The right to be renewed. Dropping it ends the renewals; the lock is another matter.
+/// A lock that this process has, or may have. As long as this lives, a shutdown hands it over.
 #[derive(Debug)]
 pub(crate) struct Hold {
     heartbeat: Arc<Heartbeat>,
-    token: Token,
+    election: Election,
 }
 
 /// What makes a process a leader.
@@ -87,37 +92,46 @@ impl Heartbeat {
             lease: settings.lease,
             retake_window: settings.retake_window(),
             held: Mutex::default(),
+            on_the_way: Headcount::default(),
         })
     }
 
-    /// Renews the lease of this election until the hold is dropped or `pending` has passed.
+    /// Renews the lease of this election until the hold rests, is dropped, or `pending` has passed.
     pub(crate) fn hold(
         self: &Arc<Self>,
         election: Election,
         entry: &Arc<Entry>,
         pending: Duration,
     ) -> Hold {
-        let Election {
-            token,
-            seen,
-            asked_at,
-            confirmed,
-        } = election;
-        let key = entry.key().clone();
+        let hold = self.note_down(election, entry, pending);
+        self.tend();
+        hold
+    }
+
+    /// Notes down an election that may have been won though nobody said so. It is not renewed.
+    pub(crate) fn hold_perhaps(self: &Arc<Self>, election: Election, entry: &Arc<Entry>) -> Hold {
+        self.note_down(election, entry, Duration::ZERO)
+    }
+
+    fn note_down(
+        self: &Arc<Self>,
+        election: Election,
+        entry: &Arc<Entry>,
+        pending: Duration,
+    ) -> Hold {
         let lease = Lease {
-            key,
-            seen,
-            asked_at,
+            key: entry.key().clone(),
+            seen: election.seen,
+            asked_at: election.asked_at,
             pending,
-            confirmed,
+            confirmed: election.confirmed,
             lost: false,
             entry: Arc::downgrade(entry),
         };
-        self.held().leases.insert(token, lease);
-        self.tend();
+        self.held().leases.insert(election.token, lease);
         Hold {
             heartbeat: Arc::clone(self),
-            token,
+            election,
         }
     }
 
@@ -144,11 +158,19 @@ impl Heartbeat {
             .collect()
     }
 
+    /// Waits for the beats on their way. Such a one takes a lock that is freed before it arrives, for nobody.
+    pub(crate) async fn arrived(&self) {
+        // Each has that long; its task may live on a runtime that nobody polls any more.
+        let _ = timeout(self.coordinator.deadline(), self.on_the_way.none()).await;
+    }
+
     async fn beat(self: Arc<Self>, task: Task) {
         let _cut_off = CutOff(Arc::clone(&self), task);
         let mut pause = self.until_due();
         while self.goes_on(task) {
             tokio::time::sleep(std::mem::replace(&mut pause, beat_of(self.lease))).await;
+            // Counted first: what rests from now on is not among the asks.
+            let _on_the_way = self.on_the_way.one_more();
             let asked_at = now();
             let asks = self.asks(asked_at);
             if asks.is_empty() {
@@ -181,7 +203,9 @@ impl Heartbeat {
     fn until_due(&self) -> Duration {
         let beat = beat_of(self.lease);
         let until = |lease: &Lease| (lease.confirmed + beat).saturating_duration_since(now());
-        self.held().leases.values().map(until).min().unwrap_or(beat)
+        let held = self.held();
+        let renewed = held.leases.values().filter(|lease| lease.is_renewed());
+        renewed.map(until).min().unwrap_or(beat)
     }
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
@@ -204,7 +228,8 @@ impl Heartbeat {
 
     fn note(&self, token: Token, answer: RenewAnswer, asked_at: Instant) {
         let mut held = self.held();
-        let Some(lease) = held.leases.get_mut(&token) else {
+        let lease = held.leases.get_mut(&token);
+        let Some(lease) = lease.filter(|lease| lease.is_renewed()) else {
             return;
         };
         if answer == RenewAnswer::Held {
@@ -227,6 +252,12 @@ impl Heartbeat {
     }
 }
 
+impl Lease {
+    fn is_renewed(&self) -> bool {
+        !self.pending.is_zero()
+    }
+}
+
 impl Held {
     fn is_beaten_by(&self, task: Task) -> bool {
         self.beating.is_some_and(|(beating, _)| beating == task)
@@ -246,18 +277,22 @@ impl Drop for CutOff {
 }
 
 impl Hold {
-    /// The last moment at which the lock was surely ours and not fenced.
-    pub(crate) fn confirmed(&self) -> Option<Instant> {
-        self.heartbeat
-            .held()
-            .leases
-            .get(&self.token)
-            .map(|lease| lease.confirmed)
+    pub(crate) const fn election(&self) -> Election {
+        self.election
+    }
+
+    /// Ends the renewals: the last word about the lock is next.
+    pub(crate) fn rest(mut self) -> Self {
+        if let Some(lease) = self.heartbeat.held().leases.get_mut(&self.election.token) {
+            lease.pending = Duration::ZERO;
+            self.election.confirmed = lease.confirmed;
+        }
+        self
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.heartbeat.held().leases.remove(&self.token);
+        self.heartbeat.held().leases.remove(&self.election.token);
     }
 }

@@ -117,7 +117,7 @@ pub(crate) type Runner = Box<dyn FnOnce(Seat) -> Pin<Box<dyn Future<Output = ()>
 impl Driver {
     /// Leads: the body comes from whoever takes the seat, or from `runner`.
     ///
-    /// The hold ends before the lock does: a beat on its way while the lock is freed and the state is
+    /// The hold rests before the lock is freed: a beat on its way while the lock is freed and the state is
     /// what it was would take it again, for nobody.
     pub(crate) async fn lead(
         mut self,
@@ -130,19 +130,18 @@ impl Driver {
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
         drop(asking);
         let refreshes = runner.is_some();
-        match self.body(Some(election.asked_at + pending), runner).await {
-            Some(report) => self.bring_home(election, hold, report).await,
+        let report = self.body(Some(election.asked_at + pending), runner).await;
+        let hold = hold.rest();
+        match report {
+            Some(report) => self.bring_home(hold, report).await,
             // A refresh that panics is a failed one: it must pause like any other.
-            None if refreshes => self.bring_home(election, hold, Report::of_nothing()).await,
-            None => {
-                drop(hold);
-                self.abandon(election).await;
-            }
+            None if refreshes => self.bring_home(hold, Report::of_nothing()).await,
+            None => self.abandon(hold).await,
         }
     }
 
-    /// Runs the body for this process alone. `granted`: the election that may have been won all the same.
-    pub(crate) async fn run_solo(mut self, granted: Option<Election>) {
+    /// Runs the body for this process alone. `granted`: the lock that it may have all the same.
+    pub(crate) async fn run_solo(mut self, granted: Option<Hold>) {
         let report = self.body(None, None).await;
         self.settle(match &report {
             Some(report) => report.shared_here(Seen::NOTHING, report.ended),
@@ -150,14 +149,14 @@ impl Driver {
         });
         match (granted, report) {
             // Nobody was heard to say that the key is ours: a lock that is gone is not taken again.
-            (Some(election), Some(report)) => {
+            (Some(hold), Some(report)) => {
                 let word = LastWord::Outcome {
                     report: &report,
                     may_retake: false,
                 };
-                self.insist(election, word).await;
+                self.insist(&hold, word).await;
             }
-            (Some(election), None) => self.insist(election, LastWord::Abandoned).await,
+            (Some(hold), None) => self.insist(&hold, LastWord::Abandoned).await,
             (None, _) => {}
         }
     }
@@ -198,17 +197,15 @@ impl Driver {
         }
     }
 
-    async fn bring_home(&mut self, election: Election, hold: Hold, report: Report) {
-        let election = Election {
-            confirmed: hold.confirmed().unwrap_or(election.confirmed),
-            ..election
-        };
-        drop(hold);
+    async fn bring_home(&mut self, hold: Hold, report: Report) {
+        let election = hold.election();
+        let asking = self.core.asking.one_more();
         let answer = self
             .core
             .coordinator
             .finish(self.entry.key(), &self.finish_ask(election, &report))
             .await;
+        drop(asking);
         let for_arrivals_until = match answer {
             Ok(FinishAnswer::Stored) | Err(_) => Some(report.ended),
             Ok(FinishAnswer::Spared) => {
@@ -238,14 +235,15 @@ impl Driver {
                 report: &report,
                 may_retake: true,
             };
-            self.insist(election, word).await;
+            self.insist(&hold, word).await;
         }
     }
 
     /// Says the last word of a flight, or of one that may have been granted, until it is heard. Nobody here
     /// waits for that any more; but a server that hung may take the lock for an asker that gave up
     /// long ago, and without this word everybody would wait for the end of its lease.
-    pub(super) async fn insist(&self, election: Election, word: LastWord<'_>) {
+    pub(super) async fn insist(&self, hold: &Hold, word: LastWord<'_>) {
+        let election = hold.election();
         let beat = beat_of(self.core.settings.lease);
         let until = election.asked_at + self.policy.clocks().pending();
         let said_at = now();
@@ -320,12 +318,13 @@ impl Driver {
         }
     }
 
-    async fn abandon(&mut self, election: Election) {
-        let freed = self.free(election).await;
+    async fn abandon(&mut self, hold: Hold) {
+        self.core.heartbeat.arrived().await;
+        let freed = self.free(hold.election()).await;
         self.settle(Settlement::for_all(Verdict::Abandoned));
         if !freed {
             tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
-            self.insist(election, LastWord::Abandoned).await;
+            self.insist(&hold, LastWord::Abandoned).await;
         }
     }
 

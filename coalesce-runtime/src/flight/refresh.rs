@@ -11,6 +11,7 @@ use super::driver::Driver;
 use super::entry::Lane;
 use super::heartbeat::Election;
 use super::leader::Runner;
+use super::member::Member;
 use crate::engine::ask::{BeginAnswer, BeginAsk};
 use crate::engine::lease::lease_at;
 use crate::format::envelope::Seen;
@@ -24,40 +25,54 @@ use crate::words::token::Token;
 /// How long a process that lost the election leaves the matter alone, at most.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// Starts a refresh of the state marked `outdated`, unless this process is at one already or has
-/// too many of them. `prepare` copies what the body needs; it is called only if the refresh starts.
-pub(crate) fn start(
-    core: &Arc<Core>,
-    policy: &Arc<Policy>,
-    key: &Key,
+/// A refresh that may start, and lacks its body.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    member: Member,
     outdated: Seen,
-    call: &Span,
-    prepare: impl FnOnce(&Span) -> Runner,
-) {
+    permit: OwnedSemaphorePermit,
+    span: Span,
+}
+
+/// An opening for a refresh of the state marked `outdated`, unless this process is at one already or has too many
+/// of them.
+pub(crate) fn open(core: &Arc<Core>, key: &Key, outdated: Seen, call: &Span) -> Option<Opening> {
     if core.is_stopping() {
-        return;
+        return None;
     }
-    let Some(mut member) = core.fold.join(Lane::Refresh, key, false) else {
-        return;
-    };
+    let member = core.fold.join(Lane::Refresh, key, false)?;
     if !member.reads() {
-        return;
+        return None;
     }
-    let Ok(permit) = Arc::clone(&core.refreshes).try_acquire_owned() else {
-        return;
-    };
+    let permit = Arc::clone(&core.refreshes).try_acquire_owned().ok()?;
     let span = tracing::debug_span!(
         parent: call.id().or_else(|| Span::current().id()),
         "coalesce.refresh",
         namespace = &**key.namespace(),
         outcome = tracing::field::Empty,
     );
-    let runner = prepare(&span);
-    if member.hand_over() {
-        let trace = span.in_scope(|| core.traces.current());
-        let driver = Driver::new(core, policy, member.entry(), Cause::Refresh, trace);
-        let refresh = refresh(driver, outdated, runner, permit);
-        tokio::spawn(refresh.instrument(span));
+    Some(Opening {
+        member,
+        outdated,
+        permit,
+        span,
+    })
+}
+
+impl Opening {
+    /// The span of the refresh.
+    pub(crate) const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Starts the refresh.
+    pub(crate) fn start(mut self, core: &Arc<Core>, policy: &Arc<Policy>, runner: Runner) {
+        if self.member.hand_over() {
+            let trace = self.span.in_scope(|| core.traces.current());
+            let driver = Driver::new(core, policy, self.member.entry(), Cause::Refresh, trace);
+            let refresh = refresh(driver, self.outdated, runner, self.permit);
+            tokio::spawn(refresh.instrument(self.span));
+        }
     }
 }
 
@@ -83,7 +98,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         following: None,
         trace: driver.trace,
     };
-    let asking = driver.core.elections.one_more();
+    let asking = driver.core.asking.one_more();
     if driver.core.hands_over() {
         return;
     }

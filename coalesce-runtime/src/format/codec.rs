@@ -37,12 +37,19 @@ use serde::de::DeserializeOwned;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a codec",
-    note = "write `codec = json` or `codec = postcard` (features), or implement `coalesce::codec::Codec` for `{Self}`"
+    note = "write `codec = json` or `codec = postcard` (features of these names), or implement `coalesce::codec::Codec` for `{Self}`"
 )]
 pub trait Codec: Copy + Send + Sync + 'static {
-    /// Stands in every stored entry: bytes of another codec are a miss. Those below 128 are this
-    /// library's own.
+    /// Stands in every stored entry: bytes of another codec are a miss.
+    ///
+    /// From 128 upwards, and unlike that of any other codec in the fleet: under one number, the bytes of one
+    /// codec would be read by another. The numbers below are this library's, and another codec with one of
+    /// them does not compile.
     const NUMBER: u8;
+
+    /// Whose the number is.
+    #[doc(hidden)]
+    const OWNER: Owner = Owner::User;
 
     /// Writes a value. `out` fails above the payload limit.
     ///
@@ -55,6 +62,15 @@ pub trait Codec: Copy + Send + Sync + 'static {
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T>;
 }
 
+/// Whose a codec is. No user can name it, so none can take a number of the library's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Everybody else.
+    User,
+    /// This library.
+    Library,
+}
+
 /// `MessagePack` with names, the default: field names travel with the values, so that fields can be
 /// added, removed and reordered between two deployments. (The compact form swaps reordered fields
 /// silently.)
@@ -64,6 +80,7 @@ pub struct MessagePack;
 #[diagnostic::do_not_recommend]
 impl Codec for MessagePack {
     const NUMBER: u8 = 1;
+    const OWNER: Owner = Owner::Library;
 
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = rmp_serde::Serializer::new(out).with_struct_map();
@@ -89,6 +106,7 @@ pub struct Json;
 #[diagnostic::do_not_recommend]
 impl Codec for Json {
     const NUMBER: u8 = 3;
+    const OWNER: Owner = Owner::Library;
 
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
         serde_json::to_writer(out, value).map_err(io::Error::from)
@@ -113,6 +131,7 @@ pub struct Postcard;
 #[diagnostic::do_not_recommend]
 impl Codec for Postcard {
     const NUMBER: u8 = 4;
+    const OWNER: Owner = Owner::Library;
 
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
         postcard::to_io(value, out)
@@ -146,10 +165,11 @@ pub(crate) fn encode<C: Codec, T: Serialize + ?Sized>(
     limit: usize,
 ) -> Result<Bytes, NotEncoded> {
     const {
-        let own = matches!(C::NUMBER, 1 | 3 | 4);
+        let own = matches!(C::OWNER, Owner::Library);
         assert!(
             own || C::NUMBER >= 128,
-            "the numbers of codecs below 128 are taken"
+            "the numbers of codecs below 128 are this library's: `const NUMBER: u8 = 128`, or another one that no \
+             codec in the fleet has"
         );
     }
     let mut out = Bounded {

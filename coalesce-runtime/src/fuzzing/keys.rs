@@ -20,7 +20,7 @@ enum Part {
 impl KeyPart for Part {
     fn write(&self, out: &mut KeyWriter<'_>) {
         match self {
-            Self::Integer(number) => out.integer(number),
+            Self::Integer(number) => number.write(out),
             Self::Text(text) => out.text(text),
             Self::Truth(truth) => out.truth(*truth),
             Self::Bytes(bytes) => out.bytes(bytes),

@@ -27,8 +27,9 @@ pub type Renewals = Vec<Result<RenewAnswer, Fault>>;
 /// Keeps lock and state of every key and carries the messages between processes.
 ///
 /// Each question is atomic, is answered within the coordinator's operation deadline, and may be
-/// asked again with the same token: the answer and the state are then the same. A [`Fault`] says
-/// that there is no answer, not that nothing happened. The numbered conformance suite states what
+/// asked again with the same token: the state is then the same, and so is the answer, except that who gave its
+/// lock away with the first is told afterwards that it has none (FINISH: fenced, then lost; ABANDON: yes, then
+/// no). A [`Fault`] says that there is no answer, not that nothing happened. The numbered conformance suite states what
 /// every implementation promises.
 ///
 /// A question is always asked to its end: an implementation keeps going when the returned future is

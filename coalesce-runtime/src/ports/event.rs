@@ -252,8 +252,9 @@ pub enum Event {
     /// A call came in.
     #[non_exhaustive]
     CallStarted {
-        /// A number that is the same for calls of one key, to count distinct keys with. `None`: the key
-        /// could not be made.
+        /// A number that is the same for calls of one key in every process, to count distinct keys with: eight bytes
+        /// of a SHA-256 over namespace and arguments, without a secret. Whoever sees it can try guesses at the
+        /// arguments, so it belongs in counts and not in logs, labels or traces. `None`: the key could not be made.
         key: Option<u64>,
         /// How long an outcome counts as fresh.
         fresh_ttl: Duration,
@@ -267,8 +268,8 @@ pub enum Event {
         /// Since it had come in.
         took: Duration,
     },
-    /// A call runs its body as if the attribute were not there. It ends as [`CallOutcome::Bypassed`],
-    /// unless it is cancelled.
+    /// A call runs its body as if the attribute were not there. It ends as [`CallOutcome::Bypassed`], unless it is
+    /// cancelled, or had waited for `wait_timeout` before: then it ends as [`CallOutcome::TimedOut`].
     #[non_exhaustive]
     Bypassed {
         /// Why.

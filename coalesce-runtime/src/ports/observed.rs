@@ -1,5 +1,6 @@
 //! A coordinator that is observed: each question is timed, and what has no answer is told by its kind.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +10,10 @@ use super::coordinator::{Coordinator, Listener, Renewals, Reply};
 use super::event::{Event, Operation};
 use super::health::CoordinatorHealth;
 use super::observer::{Observers, PROCESS};
-use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
-use crate::words::clock::{ServerClock, now};
+use crate::engine::ask::{
+    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+};
+use crate::words::clock::{Instant, ServerClock, now};
 use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::token::Token;
@@ -40,12 +43,16 @@ impl Observed {
                 self.faulted(namespace, operation, *fault);
             }
             if answer.as_ref().err().is_none_or(|fault| fault.is_a_reply()) {
-                let took = now().saturating_duration_since(asked);
-                self.observers
-                    .record(namespace, &Event::RoundTrip { operation, took });
+                self.answered(namespace, operation, asked);
             }
             answer
         })
+    }
+
+    fn answered(&self, namespace: &str, operation: Operation, asked: Instant) {
+        let took = now().saturating_duration_since(asked);
+        self.observers
+            .record(namespace, &Event::RoundTrip { operation, took });
     }
 
     fn faulted(&self, namespace: &str, operation: Operation, fault: Fault) {
@@ -65,6 +72,25 @@ impl Observed {
     fn of_process<'a, A: 'a>(&'a self, operation: Operation, reply: Reply<'a, A>) -> Reply<'a, A> {
         self.time(PROCESS, operation, reply)
     }
+}
+
+/// The faults of a batch, each once: many leases are renewed by one question, and what had no answer was that.
+/// A refusal is the matter of a namespace, and silence that of the process.
+fn faults_of<'a>(
+    asks: &'a [RenewAsk],
+    answers: &[Result<RenewAnswer, Fault>],
+) -> HashSet<(&'a str, Fault)> {
+    let told = asks.iter().zip(answers);
+    told.filter_map(|(ask, answer)| {
+        let fault = answer.err()?;
+        let namespace = if fault.is_a_reply() {
+            &**ask.key.namespace()
+        } else {
+            PROCESS
+        };
+        Some((namespace, fault))
+    })
+    .collect()
 }
 
 // What it does not forward, the trait's defaults would answer.
@@ -95,15 +121,31 @@ impl Coordinator for Observed {
     }
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
-        let reply = self.of_process(Operation::Renew, self.inner.renew(asks));
+        let reply = self.inner.renew(asks);
         Box::pin(async move {
-            let answers = reply.await?;
-            for (ask, answer) in asks.iter().zip(&answers) {
-                if let Err(fault) = answer {
-                    self.faulted(ask.key.namespace(), Operation::Renew, *fault);
+            let asked = now();
+            let answers = reply.await;
+            let none = |fault: &Fault| !fault.is_a_reply();
+            let answered = match &answers {
+                Ok(answers) => {
+                    answers.is_empty()
+                        || !answers
+                            .iter()
+                            .all(|answer| answer.as_ref().is_err_and(none))
                 }
+                Err(fault) => fault.is_a_reply(),
+            };
+            if answered {
+                self.answered(PROCESS, Operation::Renew, asked);
             }
-            Ok(answers)
+            let faults = match &answers {
+                Ok(answers) => faults_of(asks, answers),
+                Err(fault) => HashSet::from([(PROCESS, *fault)]),
+            };
+            for (namespace, fault) in faults {
+                self.faulted(namespace, Operation::Renew, fault);
+            }
+            answers
         })
     }
 

@@ -41,7 +41,7 @@ impl Backend {
     pub(super) async fn coordinate(
         &self,
         prefix: Option<&str>,
-        deadline: Option<Duration>,
+        deadline: Duration,
         problems: &mut Vec<Problem>,
     ) -> Option<Arc<dyn Coordinator>> {
         let url = match self {
@@ -62,12 +62,9 @@ impl Backend {
             // A program that will not start has no use for a connection.
             return None;
         }
-        let mut settings = RedisSettings::new(url);
+        let mut settings = RedisSettings::new(url).deadline(deadline);
         if let Some(prefix) = prefix {
             settings = settings.prefix(prefix);
-        }
-        if let Some(deadline) = deadline {
-            settings = settings.deadline(deadline);
         }
         match RedisCoordinator::connect(settings).await {
             Ok(coordinator) => Some(Arc::new(coordinator)),

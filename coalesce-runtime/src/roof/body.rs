@@ -1,16 +1,12 @@
 //! Bodies: how the user's code is run, in a task of its own or in the caller's, and its outcome handed on.
-//!
-//! A body is boxed once it is known that it runs: it passes through several futures on its way, each of
-//! which would otherwise hold it again, and most calls never run it. Behind the box it has no type of its
-//! own any more, so that a program compiles this once per return type, and not once per function.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 
 use tracing::{Instrument as _, Span};
 
+use super::need::{Behind, Boxed, Need, Role};
 use super::shape::{Received, Shape};
 use crate::flight::context::Context;
 use crate::flight::core::Core;
@@ -22,7 +18,7 @@ use crate::flight::turn::Turn;
 use crate::flight::waiter::Waiter;
 use crate::format::envelope::{Seen, Status};
 use crate::ports::event::{CallOutcome, Cause, Ending, Event, Incident};
-use crate::ports::ticket::{Execution, Ticket};
+use crate::ports::ticket::Execution;
 use crate::words::clock::now;
 use crate::words::error::Error;
 use crate::words::key::Key;
@@ -35,9 +31,6 @@ pub(crate) struct Scene {
     pub(crate) policy: Arc<Policy>,
     pub(crate) key: Key,
 }
-
-/// A body that runs.
-pub(crate) type Boxed<R> = Pin<Box<dyn Future<Output = R> + Send>>;
 
 /// What becomes of a caller, once its turn has been read as an `R`.
 enum Next<R> {
@@ -55,121 +48,78 @@ enum Stored {
 }
 
 impl Scene {
-    /// The call, with a body that owns what it needs: it outlives its caller, and can run behind a stale answer.
-    // No `async fn`: its future would hold the call a second time.
-    pub(crate) fn detached<R, S, F, Fut>(
-        self,
-        ticket: Ticket,
-        shape: S,
-        body: F,
-    ) -> impl Future<Output = R>
-    where
-        R: Send + 'static,
-        S: Shape<R>,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = R> + Send + 'static,
-    {
-        let waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), ticket, true);
-        self.detached_from(waiter, shape, body)
-    }
-
-    /// The same, from a waiter that has wishes of its own.
+    /// Turn after turn, until it is known what becomes of the caller.
     #[expect(
         clippy::manual_async_fn,
         reason = "the future of an `async fn` holds its arguments twice: as such, and as variables"
     )]
-    pub(crate) fn detached_from<R, S, F, Fut>(
+    pub(crate) fn decide<R, S: Shape<R>>(
         self,
         mut waiter: Waiter,
         shape: S,
-        body: F,
-    ) -> impl Future<Output = R>
-    where
-        R: Send + 'static,
-        S: Shape<R>,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = R> + Send + 'static,
-    {
+    ) -> impl Future<Output = Need<R>> {
         async move {
-            match self.decide(&mut waiter, shape).await {
-                Next::Answer(answer, outcome) => {
-                    waiter.answered(outcome);
-                    answer
+            let next = loop {
+                let turn = waiter.turn().await;
+                if let Some(next) = self.next(&mut waiter, turn, shape) {
+                    break next;
                 }
-                Next::Stale(answer, outdated) => {
-                    if let Some(outdated) = outdated {
-                        self.refresh_behind(shape, || Box::pin(body()), outdated, waiter.span());
-                    }
-                    waiter.answered(CallOutcome::Stale);
-                    answer
-                }
-                Next::Seat(seat) => {
-                    Box::pin(self.lead_detached(shape, Box::pin(body()), seat, waiter)).await
-                }
-                Next::Alone => {
-                    let body: Boxed<R> = Box::pin(body());
-                    Box::pin(self.alone(body, waiter)).await
-                }
-                Next::Capped => {
-                    let body: Boxed<R> = Box::pin(body());
-                    Box::pin(past_the_limits(body, waiter)).await
-                }
-            }
+            };
+            self.need(next, waiter)
         }
     }
 
-    /// The call, with a body that runs in the caller's own task.
-    pub(crate) fn inline<R, S, F, Fut>(
-        self,
-        ticket: Ticket,
-        shape: S,
-        body: F,
-    ) -> impl Future<Output = R>
-    where
-        S: Shape<R>,
-        F: FnOnce() -> Fut,
-        Fut: Future<Output = R>,
-    {
-        let mut waiter = Waiter::new(&self.core, &self.policy, self.key.clone(), ticket, false);
-        async move {
-            match self.decide(&mut waiter, shape).await {
-                Next::Answer(answer, outcome) => {
-                    waiter.answered(outcome);
-                    answer
-                }
-                Next::Stale(answer, _) => {
-                    waiter.answered(CallOutcome::Stale);
-                    answer
-                }
-                Next::Seat(seat) => {
-                    let context = Context::of_flight(&self.key, waiter.span());
-                    let flight = Box::pin(self.run(seat, shape, Box::pin(body())));
-                    let value = context.run(flight).await;
-                    waiter.settled().await.close(CallOutcome::Led);
-                    value
-                }
-                Next::Alone => Box::pin(self.alone(Box::pin(body()), waiter)).await,
-                Next::Capped => Box::pin(past_the_limits(Box::pin(body()), waiter)).await,
+    fn need<R>(self, next: Next<R>, waiter: Waiter) -> Need<R> {
+        let role = match next {
+            Next::Answer(answer, outcome) => {
+                waiter.answered(outcome);
+                return Need::Nothing(answer);
             }
-        }
+            Next::Stale(answer, outdated) => return self.behind(answer, outdated, waiter),
+            Next::Seat(seat) => Role::Leader(self, seat, waiter),
+            Next::Alone => Role::Alone(self, waiter),
+            Next::Capped => Role::Capped(waiter),
+        };
+        Need::Answer(Box::new(role))
     }
 
-    /// Turn after turn, until it is known what becomes of the caller.
-    async fn decide<R, S: Shape<R>>(&self, waiter: &mut Waiter, shape: S) -> Next<R> {
-        loop {
-            let turn = waiter.turn().await;
-            if let Some(next) = self.next(waiter, turn, shape) {
-                return next;
+    /// A stale answer, and the refresh behind it if there is room for one.
+    fn behind<R>(self, answer: R, outdated: Option<Seen>, waiter: Waiter) -> Need<R> {
+        let open = |outdated| {
+            let Self { core, key, .. } = &self;
+            refresh::open(core, key, outdated, waiter.span())
+        };
+        match outdated.and_then(open) {
+            Some(opening) => Need::Refresh(
+                answer,
+                Box::new(Behind {
+                    scene: self,
+                    waiter,
+                    opening,
+                }),
+            ),
+            None => {
+                waiter.answered(CallOutcome::Stale);
+                Need::Nothing(answer)
             }
         }
     }
 
     /// Runs the body for its caller and nobody else.
-    async fn alone<Fut: Future + Unpin>(&self, body: Fut, waiter: Waiter) -> Fut::Output {
+    pub(super) async fn alone<R, S, Fut>(&self, shape: S, body: Fut, waiter: Waiter) -> R
+    where
+        S: Shape<R>,
+        Fut: Future<Output = R> + Unpin,
+    {
         let flight = Box::pin(async {
             let execution = Execution::start(&self.core.observers, &self.key, waiter.cause());
             let value = body.instrument(execution.span().clone()).await;
-            execution.end(Ending::Value, now());
+            let ending = if shape.is_error(&value) {
+                Ending::Error
+            } else {
+                Ending::Value
+            };
+            execution.end(ending, now());
             value
         });
         let context = Context::of_flight(&self.key, waiter.span());
@@ -178,28 +128,8 @@ impl Scene {
         value
     }
 
-    /// Starts a refresh of the state marked `outdated`, on behalf of the call with this span.
-    pub(crate) fn refresh_behind<R, S>(
-        &self,
-        shape: S,
-        body: impl FnOnce() -> Boxed<R>,
-        outdated: Seen,
-        call: &Span,
-    ) where
-        R: Send + 'static,
-        S: Shape<R>,
-    {
-        refresh::start(
-            &self.core,
-            &self.policy,
-            &self.key,
-            outdated,
-            call,
-            |span| self.clone().refresher(shape, body(), span),
-        );
-    }
-
-    fn refresher<R, S>(self, shape: S, body: Boxed<R>, span: &Span) -> Runner
+    /// The body of a refresh.
+    pub(super) fn refresher<R, S>(self, shape: S, body: Boxed<R>, span: &Span) -> Runner
     where
         R: Send + 'static,
         S: Shape<R>,
@@ -212,15 +142,20 @@ impl Scene {
         })
     }
 
-    async fn lead_detached<R, S>(&self, shape: S, body: Boxed<R>, seat: Seat, waiter: Waiter) -> R
+    pub(super) async fn lead_detached<R, S>(
+        self,
+        shape: S,
+        body: Boxed<R>,
+        seat: Seat,
+        waiter: Waiter,
+    ) -> R
     where
         R: Send + 'static,
         S: Shape<R>,
     {
-        let scene = self.clone();
         let context = Context::of_flight(&self.key, waiter.span());
         // A task of its own: the flight goes on when this caller goes away.
-        let flight = tokio::spawn(context.run(async move { scene.run(seat, shape, body).await }));
+        let flight = tokio::spawn(context.run(async move { self.run(seat, shape, body).await }));
         let ended = flight.await;
         let ticket = waiter.settled().await;
         match ended {
@@ -236,6 +171,25 @@ impl Scene {
                 }
             },
         }
+    }
+
+    /// Runs the body as a flight that ends with its caller.
+    pub(super) async fn lead_inline<R, S, Fut>(
+        &self,
+        shape: S,
+        body: Fut,
+        seat: Seat,
+        waiter: Waiter,
+    ) -> R
+    where
+        S: Shape<R>,
+        Fut: Future<Output = R>,
+    {
+        let context = Context::of_flight(&self.key, waiter.span());
+        let flight = Box::pin(self.run(seat, shape, body));
+        let value = context.run(flight).await;
+        waiter.settled().await.close(CallOutcome::Led);
+        value
     }
 
     /// Runs the body and hands its outcome to the driver.
@@ -325,14 +279,6 @@ const fn cause_after(error: &Error) -> Cause {
             Cause::Abandoned
         }
     }
-}
-
-/// Runs the body as if the attribute were not there.
-async fn past_the_limits<Fut: Future + Unpin>(body: Fut, waiter: Waiter) -> Fut::Output {
-    waiter.capped();
-    let value = body.await;
-    waiter.answered(CallOutcome::Bypassed);
-    value
 }
 
 /// Whether an outcome can be read as an `R`, and the value if so.

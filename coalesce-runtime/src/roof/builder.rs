@@ -9,6 +9,7 @@ use super::backend::Backend;
 use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::self_bypass::SelfBypass;
 use super::site::CallSite;
+use crate::backend::redis::RedisSettings;
 use crate::books::Books;
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
@@ -91,7 +92,8 @@ impl CoalescerBuilder {
         }
     }
 
-    /// The longest any single Redis operation may take; default 250 ms.
+    /// The longest any single Redis operation may take; default 250 ms, or a sixth of the lease where that is less.
+    /// More than a sixth is refused: a renewal that got no answer and the next one must both fit into a lease.
     pub fn operation_deadline(self, deadline: Duration) -> Self {
         Self {
             deadline: Some(deadline),
@@ -218,7 +220,7 @@ impl CoalescerBuilder {
         let disabled = disabled(&mut problems);
         let coordinator = match self
             .backend
-            .coordinate(self.prefix.as_deref(), self.deadline, &mut problems)
+            .coordinate(self.prefix.as_deref(), self.deadline(), &mut problems)
             .await
         {
             Some(coordinator) if problems.is_empty() => coordinator,
@@ -247,6 +249,12 @@ impl CoalescerBuilder {
         });
         tokio::spawn(super::known::announce(Arc::downgrade(&inner)));
         Ok(Coalescer(inner))
+    }
+
+    /// What was said, or what a short lease leaves of the default.
+    fn deadline(&self) -> Duration {
+        let default = RedisSettings::DEADLINE.min(self.settings.lease / 6);
+        self.deadline.unwrap_or(default)
     }
 
     fn settings_problems(&self) -> Vec<Problem> {
@@ -283,6 +291,12 @@ impl CoalescerBuilder {
             Some(problem(option, wrong))
         })
         .collect();
+        if self.deadline.is_some_and(|deadline| deadline > lease / 6) {
+            problems.push(problem(
+                "operation_deadline",
+                "it is above a sixth of the lease".to_owned(),
+            ));
+        }
         if poll.widest < poll.first {
             problems.push(problem(
                 "polls",

@@ -1,15 +1,18 @@
 //! Calls of annotated functions: from the key parts to the scene, or past it.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use super::body::{Boxed, Scene};
+use super::body::Scene;
 use super::coalescer::Coalescer;
 use super::default::default_coalescer;
 use super::entry::Entry;
+use super::need::{Need, Passage, Role};
 use super::shape::Shape;
 use super::site::CallSite;
 use crate::flight::context::is_inside;
+use crate::flight::waiter::Waiter;
 use crate::ports::event::{BypassReason, CallOutcome};
 use crate::ports::headers::Headers;
 use crate::ports::ticket::Ticket;
@@ -34,17 +37,6 @@ pub(crate) enum Route {
     Coalesce,
     Bypass(BypassReason),
 }
-
-/// What becomes of a call that returns an `R`.
-enum Prepared<R> {
-    Coalesce(Scene, Ticket),
-    Bypass(Passage),
-    Refused(R),
-}
-
-/// The way past the coordinator.
-#[derive(Debug)]
-pub(crate) struct Passage(Option<Ticket>);
 
 /// Where a call would be coalesced.
 #[derive(Debug)]
@@ -90,18 +82,14 @@ impl Call {
     // The compiler shows the line of a bound that is not met, so the advice stands on it.
     pub async fn run<R, S, F, Fut>(self, shape: S, body: F) -> R
     where
-        R: Send + 'static,
+        R: Send + 'static, // it comes from another task; with `inline` from the caller's
         S: Shape<R>,
         F: FnOnce() -> Fut,
         Fut: Future<Output = R> + Send + 'static, // a task of its own; with `inline` the caller's
     {
-        match self.prepare(shape).await {
-            Prepared::Coalesce(scene, ticket) => scene.detached(ticket, shape, body).await,
-            Prepared::Bypass(passage) => {
-                let body: Boxed<R> = Box::pin(body());
-                passage.through(body).await
-            }
-            Prepared::Refused(refusal) => refusal,
+        match self.decide(shape, true).await.met(shape, body) {
+            Ok(answer) => answer,
+            Err(flight) => flight.await,
         }
     }
 
@@ -112,11 +100,8 @@ impl Call {
         F: FnOnce() -> Fut,
         Fut: Future<Output = R>,
     {
-        match self.prepare(shape).await {
-            Prepared::Coalesce(scene, ticket) => scene.inline(ticket, shape, body).await,
-            Prepared::Bypass(passage) => passage.through(Box::pin(body())).await,
-            Prepared::Refused(refusal) => refusal,
-        }
+        let need = self.decide(shape, false).await;
+        need.met_inline(shape, body).await
     }
 
     /// The entry that this call would use.
@@ -130,24 +115,52 @@ impl Call {
         Entry::new(self, shape, body)
     }
 
-    async fn prepare<R, S: Shape<R>>(self, shape: S) -> Prepared<R> {
-        // Found first, so that what waits for it holds the call only once.
-        let coalescer = self.coalescer().await;
+    /// What the call wants of its body. In a box: it is most of a call's future, and all that users' futures hold.
+    fn decide<R, S: Shape<R>>(
+        self,
+        shape: S,
+        takes_stale: bool,
+    ) -> Pin<Box<impl Future<Output = Need<R>>>> {
+        Box::pin(async move {
+            let coalescer = self.coalescer().await;
+            let (scene, ticket) = match self.prepared(coalescer, shape) {
+                Ok(found) => found,
+                Err(need) => return need,
+            };
+            let Scene { core, policy, key } = &scene;
+            let waiter = Waiter::new(core, policy, key.clone(), ticket, takes_stale);
+            scene.decide(waiter, shape).await
+        })
+    }
+
+    /// Where it is coalesced, or what it wants of its body if it is not.
+    fn prepared<R, S: Shape<R>>(
+        self,
+        coalescer: Option<Coalescer>,
+        shape: S,
+    ) -> Result<(Scene, Ticket), Need<R>> {
+        let bypass = |passage| Err(Need::Answer(Box::new(Role::Bypass(passage))));
         match self.locate_on(coalescer) {
-            Located::Nowhere => Prepared::Bypass(Passage(None)),
+            Located::Nowhere => bypass(Passage(None)),
             Located::MissingHeader(coalescer, policy, namespace, error) => {
                 let ticket = Ticket::without_key(&coalescer.0.core.observers, &namespace);
                 if policy.missing_header == MissingHeader::Bypass {
-                    Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader))
-                } else {
-                    refuse(shape, error, ticket)
+                    return bypass(Passage::new(ticket, BypassReason::MissingHeader));
+                }
+                match shape.failure(error) {
+                    Some(refusal) => {
+                        ticket.close(CallOutcome::Failed);
+                        Err(Need::Nothing(refusal))
+                    }
+                    // Who cannot say an error runs the body.
+                    None => bypass(Passage::new(ticket, BypassReason::MissingHeader)),
                 }
             }
             Located::Here(coalescer, scene) => {
                 let ticket = Ticket::of_call(&scene.core.observers, &scene.key, &scene.policy);
                 match route_of_call(&coalescer, &scene.policy, &scene.key) {
-                    Route::Bypass(reason) => Prepared::Bypass(Passage::new(ticket, reason)),
-                    Route::Coalesce => Prepared::Coalesce(scene, ticket),
+                    Route::Bypass(reason) => bypass(Passage::new(ticket, reason)),
+                    Route::Coalesce => Ok((scene, ticket)),
                 }
             }
         }
@@ -226,33 +239,6 @@ pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route 
         return Route::Coalesce;
     };
     Route::Bypass(reason)
-}
-
-/// The error as an outcome; who cannot say an error runs the body.
-fn refuse<R>(shape: impl Shape<R>, error: Error, ticket: Ticket) -> Prepared<R> {
-    match shape.failure(error) {
-        Some(refusal) => {
-            ticket.close(CallOutcome::Failed);
-            Prepared::Refused(refusal)
-        }
-        None => Prepared::Bypass(Passage::new(ticket, BypassReason::MissingHeader)),
-    }
-}
-
-impl Passage {
-    pub(crate) fn new(ticket: Ticket, reason: BypassReason) -> Self {
-        ticket.bypassed(reason);
-        Self(Some(ticket))
-    }
-
-    /// Lets the body answer the call.
-    pub(crate) async fn through<Fut: Future + Unpin>(self, body: Fut) -> Fut::Output {
-        let answer = body.await;
-        if let Some(ticket) = self.0 {
-            ticket.close(CallOutcome::Bypassed);
-        }
-        answer
-    }
 }
 
 /// Adds the headers that are part of the key; the name of the first that is missing and must not be.

@@ -8,10 +8,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::body::Scene;
-use super::call::{Passage, Route, route_of_call};
+use super::call::{Route, route_of_call};
 use super::coalescer::Coalescer;
 use super::form::{ErrorMessage, Plain};
+use super::need::Passage;
 use super::shape::{Bare, Fallible, Shape};
+use crate::flight::waiter::Waiter;
 use crate::format::codec::MessagePack;
 use crate::ports::ticket::Ticket;
 use crate::words::error::Error;
@@ -99,7 +101,12 @@ impl DirectCall {
                     policy: self.policy,
                     key,
                 };
-                scene.detached(ticket, shape, body).await
+                let Scene { core, policy, key } = &scene;
+                let waiter = Waiter::new(core, policy, key.clone(), ticket, true);
+                match scene.decide(waiter, shape).await.met(shape, body) {
+                    Ok(answer) => answer,
+                    Err(flight) => flight.await,
+                }
             }
         }
     }

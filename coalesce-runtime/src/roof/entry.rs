@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::body::{Scene, read_as};
-use super::call::{Call, Located, Passage, Route, route};
+use super::call::{Call, Located, Route, route};
+use super::need::Passage;
 use super::shape::Shape;
 use crate::engine::ask::ReplaceAsk;
 use crate::engine::reading::{Reading, life_of, read};
@@ -81,7 +82,13 @@ where
     fn flight(self: Box<Self>, scene: Scene, ticket: Ticket) -> Pending<'a, R> {
         let mut waiter = Waiter::new(&scene.core, &scene.policy, scene.key.clone(), ticket, false);
         waiter.wants_a_flight();
-        Box::pin(scene.detached_from(waiter, self.shape, self.body))
+        let Self { shape, body } = *self;
+        Box::pin(async move {
+            match scene.decide(waiter, shape).await.met(shape, body) {
+                Ok(answer) => answer,
+                Err(flight) => flight.await,
+            }
+        })
     }
 
     fn bypass(self: Box<Self>) -> Pending<'a, R> {
@@ -194,6 +201,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
 
     /// Stores an outcome as if a flight had just returned it, and fences the flight in progress. One
     /// round trip. A value above `max_payload` is not stored, and neither is an older one any more.
+    ///
+    /// One that got no answer may still be under way, and stored later than what was put in the meantime: after
+    /// [`Error::Unavailable`], put again what must be there in the end.
     ///
     /// # Errors
     ///

@@ -18,6 +18,8 @@ pub(super) const TEXT_ERROR: u8 = 2;
 const LONGEST_MESSAGE: usize = 4 * 1024;
 
 /// What can be written down for other callers: every type that serde can write and read.
+///
+/// It is implemented for all of them. A generic function that returns a `T` says `T: Shared`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be shared between callers",
     label = "other callers get it as bytes, so it is to be `serde::Serialize` and `serde::Deserialize`",
@@ -30,6 +32,8 @@ pub trait Shared: Serialize + DeserializeOwned {}
 impl<T: Serialize + DeserializeOwned> Shared for T {}
 
 /// What can carry an error of this library: every type that can be made from one.
+///
+/// It is implemented for all of them. A generic function that returns a `Result<_, E>` says `E: CarriesErrors`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot carry the errors of a shared call",
     label = "it is to be `From<coalesce::Error>`",

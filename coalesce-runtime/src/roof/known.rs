@@ -47,7 +47,7 @@ impl Coalescer {
     fn said(&self) -> BTreeSet<String> {
         let of_sites = sites().map(|site| match self.policy_of(site).namespace.as_deref() {
             Some(namespace) => said_of_namespace(namespace),
-            None => said_of_function(site.module, site.function),
+            None => said_of_function(site.place.module, site.function),
         });
         let called = self.0.books.namespaces();
         of_sites

@@ -16,6 +16,8 @@ pub(crate) mod health;
 mod known;
 #[cfg(feature = "tower")]
 pub(crate) mod layer;
+pub(crate) mod lending;
+pub(crate) mod need;
 pub(crate) mod probe;
 pub(crate) mod self_bypass;
 pub(crate) mod shape;

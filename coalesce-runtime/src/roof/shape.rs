@@ -26,6 +26,16 @@ pub trait Shape<R>: Copy + Send + Sync + 'static {
     /// An error of ours as an outcome; `None` where there is no way to carry it.
     #[doc(hidden)]
     fn failure(self, error: Error) -> Option<R>;
+    /// Whether an outcome is an error.
+    #[doc(hidden)]
+    fn is_error(self, _outcome: &R) -> bool {
+        false
+    }
+}
+
+/// What a body returns. It stands behind `if false`, so that the compiler knows it before it reads the body.
+pub fn output<R>() -> R {
+    unreachable!("generated code names the type of a body, and asks for no value")
 }
 
 /// An encoded outcome.
@@ -111,6 +121,10 @@ where
 
     fn failure(self, error: Error) -> Option<Result<T, E>> {
         Some(Err(error.into()))
+    }
+
+    fn is_error(self, outcome: &Result<T, E>) -> bool {
+        outcome.is_err()
     }
 }
 

@@ -14,10 +14,7 @@ use crate::words::policy::{MissingHeader, OnError, OnRedisError, Policy};
 #[derive(Clone, Copy, Debug)]
 pub struct CallSite {
     pub(super) function: &'static str,
-    /// The module that it is in, with its crate.
-    pub(super) module: &'static str,
-    pub(super) file: &'static str,
-    pub(super) line: u32,
+    pub(super) place: Place,
     pub(super) namespace: Option<&'static str>,
     /// The entry's function, where the path of a call is its path and not that of the annotated one.
     pub(super) in_entry: Option<&'static str>,
@@ -34,6 +31,22 @@ pub struct CallSite {
     missing_header: Option<&'static str>,
     errors: Option<&'static str>,
     on_redis_error: Option<&'static str>,
+}
+
+/// Where a call site is.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The module that it is in, with its crate.
+    pub(super) module: &'static str,
+    pub(super) file: &'static str,
+    pub(super) line: u32,
+}
+
+impl Place {
+    /// That place.
+    pub const fn new(module: &'static str, file: &'static str, line: u32) -> Self {
+        Self { module, file, line }
+    }
 }
 
 const MISSING_HEADER: [(&str, MissingHeader); 3] = [
@@ -83,17 +96,10 @@ macro_rules! texts {
 
 impl CallSite {
     /// A call site with nothing but defaults.
-    pub const fn new(
-        function: &'static str,
-        module: &'static str,
-        file: &'static str,
-        line: u32,
-    ) -> Self {
+    pub const fn new(function: &'static str, place: Place) -> Self {
         Self {
             function,
-            module,
-            file,
-            line,
+            place,
             namespace: None,
             in_entry: None,
             version: None,
@@ -210,7 +216,8 @@ mod tests {
         }
     }
 
-    const SITE: CallSite = CallSite::new("get_order", "shop::orders", "src/orders.rs", 7);
+    const SITE: CallSite =
+        CallSite::new("get_order", Place::new("shop::orders", "src/orders.rs", 7));
 
     #[test]
     fn defaults_survive_as_numbers() {

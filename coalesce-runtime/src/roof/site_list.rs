@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::builder::sites;
 use super::coalescer::{Coalescer, environment};
 use super::default::made_default;
-use super::site::CallSite;
+use super::site::{CallSite, Place};
 use crate::words::error::Problem;
 use crate::words::policy::{MissingHeader, OnError, OnRedisError, Policy};
 
@@ -63,7 +63,7 @@ impl Coalescer {
 
 fn list(configured: impl Fn(&'static CallSite) -> ConfiguredSite) -> Vec<ConfiguredSite> {
     let mut list: Vec<_> = sites().map(configured).collect();
-    list.sort_by_key(|it| (it.site.file, it.site.line, it.site.function));
+    list.sort_by_key(|it| (it.site.place.file, it.site.place.line, it.site.function));
     list
 }
 
@@ -75,17 +75,17 @@ impl ConfiguredSite {
 
     /// The module that it is in, with its crate.
     pub const fn module(&self) -> &'static str {
-        self.site.module
+        self.site.place.module
     }
 
     /// The file that it is in, as the compiler was told.
     pub const fn file(&self) -> &'static str {
-        self.site.file
+        self.site.place.file
     }
 
     /// The line of its attribute.
     pub const fn line(&self) -> u32 {
-        self.site.line
+        self.site.place.line
     }
 
     /// The namespace that was written. `None`: the path of the function, with its `Self` type and its
@@ -114,12 +114,9 @@ impl ConfiguredSite {
 impl fmt::Display for ConfiguredSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CallSite {
-            function,
-            module,
-            file,
-            line,
-            ..
+            function, place, ..
         } = self.site;
+        let Place { module, file, line } = place;
         let policy = &*self.policy;
         let clocks = policy.clocks();
         let short = humantime::format_duration;

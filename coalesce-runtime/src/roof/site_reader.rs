@@ -139,7 +139,7 @@ impl Reader<'_> {
     pub(super) fn problem(&mut self, option: &str, message: String) {
         let place = format!(
             "{}:{} ({})",
-            self.site.file, self.site.line, self.site.function
+            self.site.place.file, self.site.place.line, self.site.function
         );
         self.problems.push(Problem {
             place,

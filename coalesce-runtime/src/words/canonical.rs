@@ -6,7 +6,7 @@ use std::sync::Once;
 use serde::ser::{self, Serialize, Serializer};
 
 use super::key_part::KeyPart;
-use super::key_writer::KeyWriter;
+use super::key_writer::{KeyWriter, Written};
 use super::token::Token;
 
 /// A `Serialize` value as a key part. See [`canonical`].
@@ -24,6 +24,10 @@ impl<T: ?Sized> fmt::Debug for Canonical<'_, T> {
 /// The text is that of the values which serde finds in it: the fields of a struct and the entries of a
 /// map are sorted, integers of every width are their digits, floats are their bits (one zero, one NaN).
 /// What `Serialize` skips is not part of the key.
+///
+/// What the `Serialize` of a type does not tell apart is one key: an `untagged` enum whose variants look alike, a
+/// `serialize_with` that rounds or leaves something out, two types of the same shape. Such a type says which of
+/// its values are the same work by a [`KeyPart`] of its own.
 ///
 /// A *set* is a list to serde. One without an order of its own, such as a `HashSet` inside of the value,
 /// has another text in every process, and shares with nobody.
@@ -54,10 +58,10 @@ impl<T: Serialize + ?Sized> KeyPart for Canonical<'_, T> {
                     "a value in a key cannot be serialized: its calls share with nobody"
                 );
             });
-            let unlike_any_other = Token::random().to_hex();
-            format!("~!{unlike_any_other}")
+            let random = Token::random().to_hex();
+            written(|out| out.unlike_any_other(&random))
         });
-        out.verbatim(&text);
+        Written(&text).write(out);
     }
 }
 
@@ -115,16 +119,16 @@ impl Serializer for Texts {
 
     with! {
         serialize_bool(value: bool) out => out.truth(value);
-        serialize_i8(value: i8) out => out.integer(value);
-        serialize_i16(value: i16) out => out.integer(value);
-        serialize_i32(value: i32) out => out.integer(value);
-        serialize_i64(value: i64) out => out.integer(value);
-        serialize_i128(value: i128) out => out.integer(value);
-        serialize_u8(value: u8) out => out.integer(value);
-        serialize_u16(value: u16) out => out.integer(value);
-        serialize_u32(value: u32) out => out.integer(value);
-        serialize_u64(value: u64) out => out.integer(value);
-        serialize_u128(value: u128) out => out.integer(value);
+        serialize_i8(value: i8) out => out.digits(value);
+        serialize_i16(value: i16) out => out.digits(value);
+        serialize_i32(value: i32) out => out.digits(value);
+        serialize_i64(value: i64) out => out.digits(value);
+        serialize_i128(value: i128) out => out.digits(value);
+        serialize_u8(value: u8) out => out.digits(value);
+        serialize_u16(value: u16) out => out.digits(value);
+        serialize_u32(value: u32) out => out.digits(value);
+        serialize_u64(value: u64) out => out.digits(value);
+        serialize_u128(value: u128) out => out.digits(value);
         serialize_f32(value: f32) out => out.float(value.into());
         serialize_f64(value: f64) out => out.float(value);
         serialize_char(value: char) out => out.text(value.encode_utf8(&mut [0; 4]));
@@ -134,12 +138,14 @@ impl Serializer for Texts {
     }
 
     fn serialize_none(self) -> Text {
-        Ok("~n".to_owned())
+        Ok(written(|out| {
+            out.absent();
+        }))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Text {
         let text = text_of(value)?;
-        Ok(format!("~o{text}"))
+        Ok(written(|out| out.present(&Written(&text))))
     }
 
     fn serialize_unit(self) -> Text {
@@ -161,21 +167,21 @@ impl Serializer for Texts {
         variant: &'static str,
         value: &T,
     ) -> Text {
-        let mut several = Several::group(variant_text(variant));
+        let mut several = Several::new(Kind::Group(Some(variant)));
         several.texts.push(text_of(value)?);
         Ok(several.finish())
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Several, NoText> {
-        Ok(Several::list())
+        Ok(Several::new(Kind::List))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Several, NoText> {
-        Ok(Several::group(String::new()))
+        Ok(Several::new(Kind::Group(None)))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Several, NoText> {
-        Ok(Several::group(String::new()))
+        Ok(Several::new(Kind::Group(None)))
     }
 
     fn serialize_tuple_variant(
@@ -185,11 +191,11 @@ impl Serializer for Texts {
         variant: &'static str,
         _: usize,
     ) -> Result<Several, NoText> {
-        Ok(Several::group(variant_text(variant)))
+        Ok(Several::new(Kind::Group(Some(variant))))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Several, NoText> {
-        Ok(Several::map())
+        Ok(Several::new(Kind::Map))
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Named, NoText> {
@@ -204,56 +210,49 @@ impl Serializer for Texts {
         _: usize,
     ) -> Result<Named, NoText> {
         Ok(Named {
-            variant: variant_text(variant),
+            variant: Some(variant),
             fields: Vec::new(),
         })
     }
 }
 
-fn variant_text(name: &str) -> String {
-    written(|out| out.variant(name, |_| {}))
+/// What values without names are together.
+enum Kind {
+    List,
+    /// Unlike a list: serde tells of both without a type, and the two are different values.
+    Map,
+    /// A tuple, or what a variant holds.
+    Group(Option<&'static str>),
 }
 
 /// Values without names.
 struct Several {
-    open: String,
+    kind: Kind,
     texts: Vec<String>,
-    close: char,
     key: Option<String>,
 }
 
 impl Several {
-    fn list() -> Self {
+    const fn new(kind: Kind) -> Self {
         Self {
-            open: "~[".to_owned(),
+            kind,
             texts: Vec::new(),
-            close: ']',
-            key: None,
-        }
-    }
-
-    /// Unlike a list: serde tells of both without a type, and the two are different values.
-    fn map() -> Self {
-        Self {
-            open: "~m[".to_owned(),
-            ..Self::list()
-        }
-    }
-
-    fn group(variant: String) -> Self {
-        Self {
-            open: variant + "~(",
-            texts: Vec::new(),
-            close: ')',
             key: None,
         }
     }
 
     fn finish(self) -> String {
-        let Self {
-            open, texts, close, ..
-        } = self;
-        format!("{open}{}{close}", texts.join(","))
+        let written_parts: Vec<_> = self.texts.iter().map(|text| Written(text)).collect();
+        let parts: Vec<_> = written_parts
+            .iter()
+            .map(|part| part as &dyn KeyPart)
+            .collect();
+        written(|out| match self.kind {
+            Kind::List => out.list(parts.into_iter()),
+            Kind::Map => out.map(self.texts.iter().map(String::as_str).collect()),
+            Kind::Group(None) => out.group(&parts),
+            Kind::Group(Some(variant)) => out.variant(variant, |out| out.group(&parts)),
+        })
     }
 }
 
@@ -293,12 +292,13 @@ impl ser::SerializeMap for Several {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NoText> {
         let key = self.key.take().ok_or(NoText)?;
-        self.texts.push(format!("~({key},{})", text_of(value)?));
+        let value = text_of(value)?;
+        let entry = written(|out| out.group(&[&Written(&key), &Written(&value)]));
+        self.texts.push(entry);
         Ok(())
     }
 
-    fn end(mut self) -> Text {
-        self.texts.sort_unstable();
+    fn end(self) -> Text {
         Ok(self.finish())
     }
 }
@@ -306,7 +306,7 @@ impl ser::SerializeMap for Several {
 /// Values with names.
 #[derive(Default)]
 struct Named {
-    variant: String,
+    variant: Option<&'static str>,
     fields: Vec<(&'static str, String)>,
 }
 
@@ -326,8 +326,14 @@ macro_rules! named {
             }
 
             fn end(self) -> Text {
-                let fields = written(|out| out.named(self.fields));
-                Ok(self.variant + &fields)
+                let texts = self.fields.iter().map(|(name, text)| (*name, Written(text)));
+                let texts: Vec<_> = texts.collect();
+                let fields = texts.iter().map(|(name, text)| (*name, text as &dyn KeyPart));
+                let fields: Vec<_> = fields.collect();
+                Ok(written(|out| match self.variant {
+                    None => out.record(&fields),
+                    Some(variant) => out.variant(variant, |out| out.record(&fields)),
+                }))
             }
         }
     )*};

@@ -66,7 +66,7 @@ impl Key {
         &self.0.namespace
     }
 
-    /// A number that is the same for equal keys, in every process.
+    /// A number that is the same for equal keys, in every process. No secret goes into it: guesses can be tried.
     pub(crate) fn fingerprint(&self) -> u64 {
         let (head, _) = self.0.digest.split_first_chunk().unwrap_or((&[0; 8], &[]));
         u64::from_le_bytes(*head)

@@ -72,7 +72,7 @@ macro_rules! integers {
     ($($type:ty),*) => {$(
         impl KeyPart for $type {
             fn write(&self, out: &mut KeyWriter<'_>) {
-                out.integer(self);
+                out.digits(self);
             }
         }
     )*};
@@ -85,7 +85,7 @@ macro_rules! non_zero {
     ($($type:ident),*) => {$(
         impl KeyPart for std::num::$type {
             fn write(&self, out: &mut KeyWriter<'_>) {
-                out.integer(self);
+                out.digits(self);
             }
         }
     )*};
@@ -132,7 +132,19 @@ macro_rules! as_text {
     )*};
 }
 // `Display` of these is their one canonical form (RFC 5952 for IPv6).
-as_text!(IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr);
+as_text!(IpAddr, Ipv4Addr, Ipv6Addr);
+
+/// What `Display` leaves out, the flow of IPv6, is written where there is one.
+impl KeyPart for SocketAddr {
+    fn write(&self, out: &mut KeyWriter<'_>) {
+        match self {
+            Self::V6(v6) if v6.flowinfo() != 0 => {
+                out.group(&[v6.ip(), &v6.port(), &v6.flowinfo(), &v6.scope_id()]);
+            }
+            _ => out.text(&self.to_string()),
+        }
+    }
+}
 
 impl KeyPart for str {
     fn write(&self, out: &mut KeyWriter<'_>) {
@@ -229,15 +241,15 @@ fn entry<K: KeyPart, V: KeyPart>((key, value): (&K, &V)) -> String {
 
 impl KeyPart for Duration {
     fn write(&self, out: &mut KeyWriter<'_>) {
-        out.integer(self.as_nanos());
+        out.digits(self.as_nanos());
     }
 }
 
 impl KeyPart for SystemTime {
     fn write(&self, out: &mut KeyWriter<'_>) {
         match self.duration_since(UNIX_EPOCH) {
-            Ok(after) => out.integer(after.as_nanos()),
-            Err(before) => out.integer(format_args!("-{}", before.duration().as_nanos())),
+            Ok(after) => out.digits(after.as_nanos()),
+            Err(before) => out.digits(format_args!("-{}", before.duration().as_nanos())),
         }
     }
 }
@@ -268,6 +280,8 @@ tuples! {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddrV6;
+
     use super::*;
 
     #[test]
@@ -295,6 +309,17 @@ mod tests {
         ];
         assert_eq!(texts, ["~n", "~o~s", "~s", "~()"]);
         assert_ne!(text_of(&Some(None::<u8>)), text_of(&None::<Option<u8>>));
+    }
+
+    #[test]
+    fn all_that_tells_two_socket_addresses_apart_is_written() {
+        let text = |flow, scope| {
+            let address = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 80, flow, scope);
+            text_of(&SocketAddr::V6(address))
+        };
+        let texts = [text(0, 0), text(1, 0), text(0, 1), text(1, 1)];
+        assert_eq!(texts[..2], ["%5B%3A%3A1%5D%3A80", "~(%3A%3A1,80,1,0)"]);
+        assert_eq!(BTreeSet::from(texts).len(), 4);
     }
 
     #[test]

@@ -37,7 +37,10 @@ impl<Z: chrono::TimeZone> KeyPart for chrono::DateTime<Z> {
 
 foreign! { "chrono":
     chrono::NaiveDateTime, time, out => time.and_utc().write(out);
-    chrono::NaiveDate, date, out => out.text(&date.to_string());
+    chrono::NaiveDate, date, out => {
+        use chrono::Datelike as _;
+        out.group(&[&date.year(), &date.month(), &date.day()]);
+    };
     chrono::NaiveTime, time, out => {
         use chrono::Timelike as _;
         out.group(&[&time.num_seconds_from_midnight(), &time.nanosecond()]);
@@ -46,14 +49,14 @@ foreign! { "chrono":
 }
 
 foreign! { "time":
-    time::OffsetDateTime, time, out => out.integer(time.unix_timestamp_nanos());
-    time::PrimitiveDateTime, time, out => out.integer(time.assume_utc().unix_timestamp_nanos());
+    time::OffsetDateTime, time, out => out.digits(time.unix_timestamp_nanos());
+    time::PrimitiveDateTime, time, out => out.digits(time.assume_utc().unix_timestamp_nanos());
     time::Date, date, out => out.group(&[&date.year(), &u8::from(date.month()), &date.day()]);
     time::Time, time, out => {
         let (hour, minute, second, nanosecond) = time.as_hms_nano();
         out.group(&[&hour, &minute, &second, &nanosecond]);
     };
-    time::Duration, duration, out => out.integer(duration.whole_nanoseconds());
+    time::Duration, duration, out => out.digits(duration.whole_nanoseconds());
 }
 
 foreign! { "url":
@@ -62,7 +65,7 @@ foreign! { "url":
 
 // `1.0` and `1.00` are equal, and so are `0` and `-0`.
 foreign! { "rust_decimal":
-    rust_decimal::Decimal, decimal, out => out.integer(decimal.normalize());
+    rust_decimal::Decimal, decimal, out => out.digits(decimal.normalize());
 }
 
 foreign! { "bytes":
@@ -94,7 +97,7 @@ mod tests {
         let time = time::Time::from_hms_nano(1, 2, 3, 4).unwrap();
         assert_eq!(text_of(&time), "~(1,2,3,4)");
         let date = chrono::NaiveDate::from_ymd_opt(2026, 11, 30).unwrap();
-        assert_eq!(text_of(&date), "~s2026-11-30");
+        assert_eq!(text_of(&date), "~(2026,11,30)");
         let time = chrono::NaiveTime::from_hms_nano_opt(1, 0, 0, 4).unwrap();
         assert_eq!(text_of(&time), "~(3600,4)");
         assert_eq!(

@@ -13,6 +13,15 @@ pub struct KeyWriter<'a> {
     out: &'a mut String,
 }
 
+/// A part that is written already: one whole text.
+pub(super) struct Written<'a>(pub(super) &'a str);
+
+impl KeyPart for Written<'_> {
+    fn write(&self, out: &mut KeyWriter<'_>) {
+        out.out.push_str(self.0);
+    }
+}
+
 impl fmt::Debug for KeyWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What has been written holds argument values.
@@ -23,12 +32,6 @@ impl fmt::Debug for KeyWriter<'_> {
 impl<'a> KeyWriter<'a> {
     pub(crate) const fn new(out: &'a mut String) -> Self {
         Self { out }
-    }
-
-    /// A number: its decimal digits.
-    pub fn integer(&mut self, digits: impl fmt::Display) {
-        // Writing to a String cannot fail.
-        let _ = write!(self.out, "{digits}");
     }
 
     /// A text: itself, escaped, and marked when it would read as something else.
@@ -104,7 +107,8 @@ impl<'a> KeyWriter<'a> {
         content(self);
     }
 
-    /// What a wrapper holds: the wrapper itself leaves no trace.
+    /// What a wrapper holds, or one number of your own: `out.transparent(&self.0.to_bits())`. The wrapper itself
+    /// leaves no trace.
     pub fn transparent(&mut self, part: &dyn KeyPart) {
         part.write(self);
     }
@@ -118,7 +122,7 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// [`record`](Self::record), of texts.
-    pub(super) fn named(&mut self, mut fields: Vec<(&str, String)>) {
+    fn named(&mut self, mut fields: Vec<(&str, String)>) {
         fields.sort_unstable();
         self.out.push_str("~(");
         for (index, (name, text)) in fields.iter().enumerate() {
@@ -143,9 +147,24 @@ impl<'a> KeyWriter<'a> {
         let _ = write!(self.out, "~d{bits:016x}");
     }
 
-    /// What is written already: one whole text.
-    pub(super) fn verbatim(&mut self, text: &str) {
-        self.out.push_str(text);
+    /// A number by its digits, a sign and a point. Not for strangers: nothing is escaped here.
+    pub(super) fn digits(&mut self, digits: impl fmt::Display) {
+        // Writing to a String cannot fail.
+        let _ = write!(self.out, "{digits}");
+    }
+
+    /// The entries of a map whose type nobody knows: not the same as a list of pairs.
+    pub(super) fn map(&mut self, mut texts: Vec<&str>) {
+        texts.sort_unstable();
+        self.out.push_str("~m[");
+        self.out.push_str(&texts.join(","));
+        self.out.push(']');
+    }
+
+    /// What has no text: `random` is no other value's.
+    pub(super) fn unlike_any_other(&mut self, random: &str) {
+        self.out.push_str("~!");
+        self.out.push_str(random);
     }
 
     fn separated<'p>(&mut self, parts: impl Iterator<Item = &'p dyn KeyPart>) {

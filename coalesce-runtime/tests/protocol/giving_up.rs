@@ -8,7 +8,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::time::Instant;
 
-use crate::fleet::{Fleet, Ledger, MS, all};
+use crate::fleet::{Failure, Fleet, Ledger, MS, all};
 
 /// A type whose `Deserialize` does not read what its `Serialize` writes.
 #[derive(Serialize, Deserialize)]
@@ -37,6 +37,32 @@ async fn callers_do_not_queue_for_a_value_that_is_never_read_back() {
     .await;
     assert!(begun.elapsed() <= 500 * MS, "{:?}", begun.elapsed());
     fleet.assert_nothing_left().await;
+}
+
+/// Bodies of callers on their own, of which some fail.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_fails_for_its_caller_alone_is_counted_as_an_error() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let answers = all(&fleet, 40, |pod, _| {
+        let ledger = ledger.clone();
+        async move {
+            let call = pod.call("n").key(1);
+            call.try_run(move || async move {
+                match ledger.run(100 * MS).await {
+                    run @ ..6 => Ok(OneWay { run }),
+                    run => Err(Failure::Body(run.to_string())),
+                }
+            })
+            .await
+            .is_err()
+        }
+    })
+    .await;
+    let failed = answers.iter().filter(|failed| **failed).count();
+    assert!(failed > 20, "{failed}");
+    let endings = |pod: &Coalescer| pod.snapshot_of("n").unwrap().endings.error;
+    let counted: u64 = fleet.pods.iter().map(endings).sum();
+    assert_eq!(counted + 5, ledger.runs() as u64);
 }
 
 struct NotEncodable;

@@ -1,11 +1,11 @@
 //! Invalidation: what was computed before it is not served behind it.
 
-use coalesce_runtime::contract::{Call, CallSite, path_of, register, shape};
+use coalesce_runtime::contract::{Call, CallSite, path_of, place, register, shape};
 use coalesce_runtime::{Coalescer, Entry};
 
 use crate::fleet::{Fleet, Ledger, MS};
 
-static SITE: CallSite = CallSite::new("get", module_path!(), file!(), line!()).fresh_ttl("60s");
+static SITE: CallSite = CallSite::new("get", place!()).fresh_ttl("60s");
 register!(&SITE);
 
 fn call_on(pod: &Coalescer) -> Call {

@@ -104,6 +104,15 @@ async fn settings_that_no_clock_can_carry_are_refused_all_at_once() {
     }
 }
 
+/// A renewal that got no answer and the next one must fit into a lease.
+#[tokio::test]
+async fn a_deadline_above_a_sixth_of_the_lease_is_refused() {
+    let with = |millis: u32| builder().lease(1_200 * MS).operation_deadline(millis * MS);
+    assert!(with(200).build().await.is_ok());
+    let problems = with(201).build().await.unwrap_err().to_string();
+    assert!(problems.contains("a sixth of the lease"), "{problems}");
+}
+
 #[tokio::test]
 async fn a_limit_of_nothing_is_refused() {
     for builder in [builder().max_in_flight(0), builder().max_waiters(0)] {

@@ -1,8 +1,11 @@
 //! A lock that is gone: for how long its flight may take it again without undoing what happened since.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use coalesce_runtime::coordination::Coordinator;
+use coalesce_runtime::coordination::{
+    BeginAnswer, BeginAsk, Coordinator, Envelope, ReplaceAsk, Status, Token,
+};
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
 
@@ -62,4 +65,74 @@ async fn a_leader_that_was_cut_off_for_longer_undoes_no_outcome_that_came_and_we
     assert_eq!(slow.await.unwrap(), 1, "its own caller gets its own value");
     let state = inner.read(&Key::new("n", &[&1])).await.unwrap();
     assert_eq!(state, None, "the older outcome is not the newest");
+}
+
+/// FINISH does not arrive at first, and the flight has been invalidated: it is not for newcomers, but nobody abandoned it.
+#[tokio::test(start_paused = true)]
+async fn those_who_had_joined_an_invalidated_flight_get_the_outcome_of_a_finish_that_is_said_again()
+{
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    let (one, two) = (pod(way.clone()).await, pod(Arc::new(inner.clone())).await);
+    let leader = tokio::spawn(call(one, ledger.clone(), 500));
+    tokio::time::sleep(100 * MS).await;
+    let follower = tokio::spawn(call(two.clone(), ledger.clone(), 500));
+    tokio::time::sleep(100 * MS).await;
+    let nothing = Envelope::new(
+        Status::Invalidated,
+        0,
+        Token::random(),
+        Duration::ZERO,
+        "".into(),
+    );
+    let ask = ReplaceAsk {
+        envelope: nothing,
+        life: 10_000 * MS,
+    };
+    inner.replace(&Key::new("n", &[&1]), &ask).await.unwrap();
+    way.cut(Fault::Disconnected);
+    tokio::time::sleep(400 * MS).await;
+    way.heal();
+    let answers = [leader.await.unwrap(), follower.await.unwrap()];
+    assert_eq!((answers, ledger.runs()), ([1, 1], 1));
+    assert_eq!(call(two, ledger, 100).await, 2, "newcomers run anew");
+}
+
+/// The lock is lost with its server's memory, and outcomes do not live for as long as a lease.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_lives_for_less_than_a_lease_is_not_undone_either() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    let brief = |coordinator: Arc<dyn Coordinator>| async {
+        let builder = Coalescer::builder().coordinator(coordinator);
+        builder.delivery_window(300 * MS).build().await.unwrap()
+    };
+    let (one, two) = (
+        brief(way.clone()).await,
+        brief(Arc::new(inner.clone())).await,
+    );
+    let slow = tokio::spawn(call(one, ledger.clone(), 5_000));
+    tokio::time::sleep(100 * MS).await;
+    way.cut(Fault::Disconnected);
+    let key = Key::new("n", &[&1]);
+    let stranger = BeginAsk {
+        token: Token::random(),
+        lease: MS,
+        seen: None,
+        following: None,
+        trace: None,
+    };
+    let answer = inner.begin(&key, &stranger).await.unwrap();
+    let BeginAnswer::Follow { leader, .. } = answer else {
+        panic!("{answer:?}")
+    };
+    inner.abandon(&key, leader).await.unwrap();
+    assert_eq!(call(two.clone(), ledger.clone(), 100).await, 2);
+    tokio::time::sleep(500 * MS).await;
+    way.heal();
+    tokio::time::sleep(500 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(call(two, ledger, 100).await, 3);
+    assert_eq!(begun.elapsed(), 100 * MS, "nobody holds the lock");
+    assert_eq!(slow.await.unwrap(), 1, "its own caller gets its own value");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coalesce_runtime::contract::{Call, CallSite, shape};
+use coalesce_runtime::contract::{Call, CallSite, place, shape};
 use tokio::time::Instant;
 
 use crate::fleet::{Fleet, Ledger, MS, all, in_flight_only, retaining};
@@ -334,7 +334,7 @@ async fn a_call_is_about_a_kibibyte_bigger_than_its_body_whatever_that_is() {
         tokio::task::yield_now().await;
         held.len() as u64
     }
-    static SITE: CallSite = CallSite::new("big", module_path!(), file!(), line!());
+    static SITE: CallSite = CallSite::new("big", place!());
     let pod = Fleet::of(1).await.pods.remove(0);
     let call = || Call::new(&SITE, "big");
     let small = size_of_val(&body::<16>());

@@ -1,10 +1,11 @@
 //! A coordinator in trouble, values that cannot be read, and the orderly end.
 
-use coalesce_runtime::Key;
 use coalesce_runtime::coordination::{Coordinator as _, Envelope, ReplaceAsk, Status, Token};
+use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
 
 use crate::fleet::{Fleet, Ledger, MS, all, retaining};
+use crate::way::Way;
 
 #[tokio::test(start_paused = true)]
 async fn a_stored_value_of_another_type_is_a_miss_that_the_next_commit_overwrites() {
@@ -100,4 +101,31 @@ async fn behind_a_shutdown_calls_run_as_if_the_attribute_were_not_there() {
     })
     .await;
     assert_eq!((ledger.runs(), fleet.pods[0].counts().bypassed), (5, 5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_of_renewals_without_an_answer_is_no_round_trip_and_one_fault() {
+    for fault in [Fault::Timeout, Fault::Disconnected] {
+        let way = Way::to(&MemoryCoordinator::new());
+        let builder = Coalescer::builder().coordinator(way.clone());
+        let pod = builder.build().await.unwrap();
+        let flights: Vec<_> = (0..7_u64)
+            .map(|key| {
+                let call = pod.call("n").key(key);
+                tokio::spawn(call.run(|| async { tokio::time::sleep(3_500 * MS).await }))
+            })
+            .collect();
+        // One beat arrives, the next does not, and then one does again.
+        tokio::time::sleep(1_500 * MS).await;
+        way.cut(fault);
+        tokio::time::sleep(1_000 * MS).await;
+        way.heal();
+        for flight in flights {
+            flight.await.unwrap();
+        }
+        let snapshot = pod.snapshot();
+        assert_eq!(snapshot.process.round_trips.renew, 2);
+        assert_eq!(snapshot.process.faults.total(), 1);
+        assert_eq!(snapshot.namespaces["n"].faults.total(), 0);
+    }
 }

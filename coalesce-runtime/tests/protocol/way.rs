@@ -23,6 +23,10 @@ pub struct Way {
     missed: Mutex<Option<Instant>>,
     /// Whether no message comes through.
     deaf: AtomicBool,
+    /// Whether questions arrive, and their answers do not.
+    mute: AtomicBool,
+    /// How long a renewal takes to arrive, beside the trip.
+    beat: Mutex<Duration>,
     /// What the next BEGIN finds as the state.
     planted: Mutex<Option<Bytes>>,
 }
@@ -40,6 +44,8 @@ impl Way {
             cut: Mutex::default(),
             missed: Mutex::default(),
             deaf: AtomicBool::default(),
+            mute: AtomicBool::default(),
+            beat: Mutex::default(),
             planted: Mutex::default(),
         })
     }
@@ -52,6 +58,16 @@ impl Way {
     /// The next BEGIN finds this state.
     pub fn plants(&self, state: Bytes) {
         *self.planted.lock().unwrap() = Some(state);
+    }
+
+    /// Questions are done, and nobody hears of it.
+    pub fn loses_answers(&self, loses: bool) {
+        self.mute.store(loses, Ordering::Relaxed);
+    }
+
+    /// From now on renewals take so long to arrive.
+    pub fn delays_renewals(&self, by: Duration) {
+        *self.beat.lock().unwrap() = by;
     }
 
     /// From now on no question is answered.
@@ -70,6 +86,13 @@ impl Way {
 
     fn pass<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
         let Some(fault) = *self.cut.lock().unwrap() else {
+            if self.mute.load(Ordering::Relaxed) {
+                return Box::pin(async move {
+                    answer.await?;
+                    tokio::time::sleep(self.deadline()).await;
+                    Err(Fault::Timeout)
+                });
+            }
             if self.trip.is_zero() {
                 return answer;
             }
@@ -109,7 +132,14 @@ impl Coordinator for Way {
     }
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
-        self.pass(self.inner.renew(asks))
+        let answers = self.pass(self.inner.renew(asks));
+        // Each lock may be missing for reasons of its own.
+        let late = *self.beat.lock().unwrap();
+        Box::pin(async move {
+            tokio::time::sleep(late).await;
+            let answers = answers.await;
+            Ok(answers.unwrap_or_else(|fault| vec![Err(fault); asks.len()]))
+        })
     }
 
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {

@@ -6,15 +6,13 @@ use coalesce_runtime::coordination::{
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
-use crate::server::{
-    LEAD, SECOND, Server, begin, envelope, eventually, finish, free_port, key, lock, token,
-};
+use crate::server::{LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, token};
 
 const SLOTS: u32 = 16_384;
 
 /// Three nodes with a third of the slots each.
 fn cluster() -> Vec<Server> {
-    let nodes: Vec<_> = (0..3).map(|_| node()).collect();
+    let nodes: Vec<_> = (0..3).map(|_| Server::start_node()).collect();
     for (number, node) in (0..).zip(&nodes) {
         let (from, to) = (SLOTS * number / 3, SLOTS * (number + 1) / 3 - 1);
         let range = [
@@ -36,19 +34,6 @@ fn cluster() -> Vec<Server> {
         });
     }
     nodes
-}
-
-fn node() -> Server {
-    let bus = free_port().to_string();
-    let more = [
-        "--cluster-enabled",
-        "yes",
-        "--cluster-node-timeout",
-        "2000",
-        "--cluster-port",
-        &bus,
-    ];
-    Server::start_at(free_port(), &more)
 }
 
 async fn coordinator(nodes: &[Server]) -> RedisCoordinator {

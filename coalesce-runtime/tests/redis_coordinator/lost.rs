@@ -2,19 +2,18 @@
 
 use std::time::Instant;
 
+use coalesce_rig::{Mode, Proxy, Way};
 use coalesce_runtime::coordination::{
     BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Notice, Status,
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
-use crate::proxy::Proxy;
 use crate::server::{
     LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, state, token,
 };
 
 async fn behind(proxy: &Proxy) -> RedisCoordinator {
-    let url = format!("redis://127.0.0.1:{}", proxy.port);
-    let coordinator = RedisCoordinator::connect(RedisSettings::new(url)).await;
+    let coordinator = RedisCoordinator::connect(RedisSettings::new(proxy.url())).await;
     coordinator.unwrap()
 }
 
@@ -36,10 +35,10 @@ async fn lost_answers_are_recognised_by_the_token() {
         .await
         .unwrap();
 
-    proxy.lose_replies(true);
+    proxy.set(Mode::Swallow(Way::Down));
     let begun = coordinator.begin(&key, &begin(token)).await;
     assert_eq!(begun, Err(Fault::Timeout));
-    proxy.lose_replies(false);
+    proxy.set(Mode::Pass);
     eventually("it was executed", || {
         server.ask(&["EXISTS", &lock(1)]) == "1"
     });
@@ -51,9 +50,9 @@ async fn lost_answers_are_recognised_by_the_token() {
     })
     .await;
 
-    proxy.lose_replies(true);
+    proxy.set(Mode::Swallow(Way::Down));
     assert!(coordinator.finish(&key, &outcome).await.is_err());
-    proxy.lose_replies(false);
+    proxy.set(Mode::Pass);
     eventually("it was executed", || {
         server.ask(&["EXISTS", &state(1)]) == "1"
     });
@@ -81,13 +80,13 @@ async fn shifted_replies_never_become_values_of_another_key() {
             .unwrap();
     }
     for round in 0..5 {
-        proxy.lose_replies(true);
+        proxy.set(Mode::Swallow(Way::Down));
         let first = key(1);
         let lost = tokio::join!(coordinator.read(&first), async {
             coordinator.begin(&key(100 + round), &begin(token(2))).await
         });
         assert!(lost.0.is_err() && lost.1.is_err());
-        proxy.lose_replies(false);
+        proxy.set(Mode::Pass);
         let mut readers = tokio::task::JoinSet::new();
         for number in 0..50_u32 {
             let coordinator = coordinator.clone();

@@ -13,7 +13,6 @@ mod health;
 mod listening;
 mod lost;
 mod oracle;
-mod proxy;
 mod reading;
 mod refusals;
 mod scripts;

@@ -7,9 +7,7 @@ use coalesce_runtime::coordination::{
 };
 use tokio::time::timeout;
 
-use crate::server::{
-    LEAD, SECOND, Server, begin, envelope, eventually, finish, free_port, key, lock, token,
-};
+use crate::server::{LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, token};
 
 /// What makes a server refuse, and what makes it write again.
 const REFUSALS: [[&[&str]; 2]; 3] = [
@@ -32,7 +30,7 @@ fn server() -> Server {
     // Nothing can be created in that folder, not even by root.
     let broken = ["--save", "3600 1000000", "--dir", "/proc"];
     let forgiven = ["--stop-writes-on-bgsave-error", "no"];
-    let server = Server::start_at(free_port(), &[&broken[..], &forgiven].concat());
+    let server = Server::start_with(&[&broken[..], &forgiven].concat());
     server.ask(&["BGSAVE"]);
     eventually("saving has failed", || {
         let report = server.ask(&["INFO", "persistence"]);

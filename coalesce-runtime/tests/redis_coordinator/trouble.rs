@@ -72,7 +72,7 @@ async fn a_killed_server_that_comes_back_is_found_again() {
         read.is_err()
     })
     .await;
-    let _server = Server::start_at(port, &[]);
+    let _server = Server::start_at(port);
     let recovery = soon("it works again", async || works(&coordinator, 1).await).await;
     assert!(recovery < 5 * SECOND, "{recovery:?}");
     let notice = tokio::time::timeout(5 * SECOND, listener.next()).await;
@@ -141,7 +141,7 @@ async fn a_server_that_is_absent_at_the_start_is_joined_when_it_appears() {
         assert!(coordinator.listen(&key(number)).await.is_err());
     }
     assert!(asked.elapsed() < SLACK, "{:?}", asked.elapsed());
-    let _server = Server::start_at(port, &[]);
+    let _server = Server::start_at(port);
     let joined = soon("it works", async || works(&coordinator, 1).await).await;
     assert!(joined < 5 * SECOND, "{joined:?}");
     soon("it listens", async || {

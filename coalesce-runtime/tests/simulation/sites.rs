@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coalesce_runtime::Error;
-use coalesce_runtime::contract::{CallSite, register};
+use coalesce_runtime::contract::{CallSite, place, register};
 use serde::{Deserialize, Serialize};
 
 /// A value says which key and which run it is of.
@@ -59,7 +59,7 @@ const PLAIN_TERMS: Terms = Terms {
 
 const fn site(terms: &Terms) -> CallSite {
     let ms = Duration::from_millis;
-    let mut site = CallSite::new(terms.name, module_path!(), file!(), line!())
+    let mut site = CallSite::new(terms.name, place!())
         .namespace(terms.name)
         .pending_ttl_is(ms(terms.pending))
         .wait_timeout_is(ms(terms.wait));

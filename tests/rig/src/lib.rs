@@ -33,6 +33,7 @@ pub use ledger::{Ledger, Run, now_micros};
 pub use monitor::{Command, Monitor, Traffic};
 pub use orders::{Answer, Burst, Fails, Order, Page, PodState, Site, Tally};
 pub use pod::{Pod, fleet};
+pub use process::free_port;
 pub use proxy::{Cut, Mode, Proxy, Way, holds};
 pub use resp::{Connection, Value};
 pub use server::RedisServer;

@@ -40,6 +40,8 @@ pub enum Site {
     OtherService,
     /// Calls itself with its own key, twice over.
     Recursive,
+    /// Fresh for a minute; what it returns differs between the deployments that `RIG_DEPLOYMENT` names.
+    Deployed,
 }
 
 /// When a body fails.

@@ -34,6 +34,11 @@ impl Process {
         }
     }
 
+    /// Its number. `setpriv` becomes the server and keeps it.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it is there and goes on, as far as we have anything to do with it.
     pub(crate) fn is_running(&self) -> bool {
         !self.killed && !self.frozen.load(Ordering::SeqCst)
@@ -99,7 +104,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
 ///
 /// Below those that the system hands out to clients: one of them, while it connects in vain to a
 /// killed server, would get that very port, speak with itself, and keep the server from coming back.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     std::iter::repeat_with(|| fastrand::u16(12_000..32_000))
         .find(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok())
         .expect("a free port")

@@ -38,8 +38,15 @@ impl RedisServer {
         Self::launch(|| Line::Server(options.iter().map(|&option| option.to_owned()).collect()))
     }
 
+    /// Starts a server on this port, which must be free: one that appears late, or comes back.
+    pub fn start_at(port: u16) -> Self {
+        let mut server = Self::spawn(port, Line::Server(Vec::new()));
+        assert!(server.comes_up(), "no redis server came up on port {port}");
+        server
+    }
+
     /// Starts a node of a cluster, which knows nobody yet.
-    pub(crate) fn start_node() -> Self {
+    pub fn start_node() -> Self {
         Self::launch(|| {
             // The default would be its port and 10,000.
             let bus = free_port().to_string();
@@ -59,26 +66,30 @@ impl RedisServer {
     fn launch(line: impl Fn() -> Line) -> Self {
         // The port that was free a moment ago may be taken by the time the server binds it.
         for _ in 0..5 {
-            let (port, folder, line) = (free_port(), folder(), line());
-            if let Line::Sentinel(configuration) = &line {
-                let head = format!(
-                    "port {port}\nbind 127.0.0.1\ndir {}\n",
-                    folder.path().display()
-                );
-                std::fs::write(folder.path().join("sentinel.conf"), head + configuration)
-                    .expect("a configuration");
-            }
-            let mut server = Self {
-                process: line.spawn(port, &folder),
-                port,
-                folder,
-                line,
-            };
+            let mut server = Self::spawn(free_port(), line());
             if server.comes_up() {
                 return server;
             }
         }
         panic!("no redis server came up in five attempts");
+    }
+
+    fn spawn(port: u16, line: Line) -> Self {
+        let folder = folder();
+        if let Line::Sentinel(configuration) = &line {
+            let head = format!(
+                "port {port}\nbind 127.0.0.1\ndir {}\n",
+                folder.path().display()
+            );
+            std::fs::write(folder.path().join("sentinel.conf"), head + configuration)
+                .expect("a configuration");
+        }
+        Self {
+            process: line.spawn(port, &folder),
+            port,
+            folder,
+            line,
+        }
     }
 
     /// The URL of its database 0.
@@ -181,12 +192,18 @@ impl RedisServer {
     }
 
     /// Whether it answers, within ten seconds and unless it has ended.
+    ///
+    /// It, and not another server that was given the same free port and was faster.
     fn comes_up(&mut self) -> bool {
         let end = Instant::now() + Duration::from_secs(10);
+        let itself = format!("process_id:{}\r", self.process.id());
         while Instant::now() < end && !self.process.has_ended() {
-            let answer = Connection::open(self.port)
-                .and_then(|mut connection| connection.command(&["PING"]));
-            if answer.is_ok_and(|answer| answer == Value::Text(b"PONG".to_vec())) {
+            let answer = Connection::open(self.port).and_then(|mut connection| {
+                let pong = connection.command(&["PING"])?;
+                let about = connection.command(&["INFO", "server"])?;
+                Ok(pong == Value::Text(b"PONG".to_vec()) && about.text().contains(&itself))
+            });
+            if answer.unwrap_or(false) {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -214,5 +231,18 @@ impl Line {
             }
         };
         Process::spawn(&arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_whose_port_another_has_is_not_taken_for_that_one() {
+        let first = RedisServer::start();
+        let mut second = RedisServer::spawn(first.port, Line::Server(Vec::new()));
+        assert!(!second.comes_up());
+        assert_eq!(first.command(&["PING"]), Value::Text(b"PONG".to_vec()));
     }
 }

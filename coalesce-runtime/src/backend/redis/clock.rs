@@ -17,8 +17,9 @@ impl Clock {
 
     /// What is known, or the pod's own clock while nothing is.
     ///
-    /// The pod's clock is a stopgap for a process that has never reached its server: nothing has been
-    /// read then, so nothing is judged by it.
+    /// The pod's clock is a stopgap for a process that has never reached its server. Nothing has been read then,
+    /// so no age is judged by it. What is: when a position of the kill switch ends that is set there
+    /// (`Coalescer::moment_in`), and moments that go with a first question; those the server judges by its own clock.
     pub(super) fn best(&self) -> ServerClock {
         self.known().unwrap_or_else(|| {
             let since_epoch = SystemTime::now()

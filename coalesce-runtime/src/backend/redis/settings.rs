@@ -22,6 +22,9 @@ pub struct RedisSettings {
 }
 
 impl RedisSettings {
+    /// How long one question may take, unless set.
+    pub(crate) const DEADLINE: Duration = Duration::from_millis(250);
+
     /// The default settings at `url`.
     ///
     /// | form | meaning |
@@ -36,7 +39,7 @@ impl RedisSettings {
         Self {
             url: url.into(),
             prefix: "coalesce".to_owned(),
-            deadline: Duration::from_millis(250),
+            deadline: Self::DEADLINE,
             linger: Duration::from_secs(10),
         }
     }

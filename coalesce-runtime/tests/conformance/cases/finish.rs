@@ -124,7 +124,7 @@ pub(crate) async fn c047_a_strangers_finish_is_refused(w: &World) {
     assert!(matches!(answer, FinishAnswer::Fenced { .. }), "{answer:?}");
 }
 
-fn retaking(ask: FinishAsk) -> FinishAsk {
+pub(super) fn retaking(ask: FinishAsk) -> FinishAsk {
     FinishAsk {
         retake_until: ANY_TIME,
         ..ask
@@ -316,45 +316,6 @@ pub(crate) async fn c133_a_finish_does_not_retake_behind_its_time(w: &World) {
     assert_eq!(w.there.read(&key).await, None);
     let in_time = by(w.here.now().plus(LONG));
     assert_eq!(w.here.finish(&key, in_time).await, FinishAnswer::Stored);
-}
-
-/// A body that began before an invalidation, under a lock that was granted behind it: a BEGIN may be late.
-pub(crate) async fn c134_an_outcome_from_before_the_state_is_not_stored_under_a_late_lock(
-    w: &World,
-) {
-    let key = w.key("k");
-    let began = w.here.now().minus(ms(50));
-    w.there.replace(&key, invalidation()).await;
-    let token = lead(&w.here, &key).await;
-    let mut ear = w.there.listen(&key).await;
-    let late = FinishAsk {
-        began: Some(began),
-        ..done(token, b"value")
-    };
-    assert_eq!(w.here.finish(&key, late).await, FinishAnswer::Lost);
-    assert_eq!(w.there.state(&key).await.status, Status::Invalidated);
-    ear.has_heard_nothing(&w.here, &key).await;
-    assert!(w.here.abandon(&key, token).await, "the lock is its own");
-}
-
-/// A state from before the body is what every flight replaces.
-pub(crate) async fn c135_an_outcome_from_behind_the_state_is_stored_under_a_late_lock(w: &World) {
-    let key = w.key("k");
-    leave_value(&w.there, &key, b"old").await;
-    w.pass(ms(50)).await;
-    let began = w.here.now();
-    let token = lead(&w.here, &key).await;
-    let ask = FinishAsk {
-        began: Some(began),
-        ..done(token, b"value")
-    };
-    assert_eq!(w.here.finish(&key, ask.clone()).await, FinishAnswer::Stored);
-    assert_eq!(
-        w.here.finish(&key, ask).await,
-        FinishAnswer::Stored,
-        "again"
-    );
-    assert_eq!(w.there.state(&key).await.token, token);
 }
 
 /// What links a follower to its leader is behind the payload, and no business of a script.

@@ -3,6 +3,7 @@
 pub(crate) mod election;
 pub(crate) mod failure;
 pub(crate) mod finish;
+pub(crate) mod last_words;
 pub(crate) mod listening;
 pub(crate) mod places;
 pub(crate) mod renewal;
@@ -81,9 +82,13 @@ macro_rules! run_all_on {
                 c059_the_next_flight_replaces_the_state
                 c060_a_finish_without_a_flight_is_refused
                 c133_a_finish_does_not_retake_behind_its_time
+                c137_a_trace_context_comes_back_as_it_was_and_is_told_with_the_outcome
+            }
+            last_words {
                 c134_an_outcome_from_before_the_state_is_not_stored_under_a_late_lock
                 c135_an_outcome_from_behind_the_state_is_stored_under_a_late_lock
-                c137_a_trace_context_comes_back_as_it_was_and_is_told_with_the_outcome
+                c138_a_fenced_finish_said_again_tells_those_who_had_joined
+                c139_an_outcome_under_a_late_lock_is_for_those_from_before_its_body
             }
             failure {
                 c061_a_failed_refresh_spares_the_value

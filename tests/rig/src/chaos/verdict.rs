@@ -5,20 +5,26 @@ use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
 use super::Plan;
+use super::leaks;
 use super::nemesis::Nemesis;
 use super::report::Report;
 use super::servers::Servers;
 use super::stage::{SITES, Stage, key};
 use crate::checker::{Checker, Expectation, Findings, Standstills, takeovers};
 use crate::ledger::Run;
-use crate::orders::{Answer, Burst, Site};
-use crate::pod::Pod;
+use crate::orders::{Answer, Burst, PodState, Site};
 
 /// Two bodies, a lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);
 
 /// Longer than any call takes.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The longest life of a lock whose owner is gone, and a little.
+const LEASES_END: Duration = Duration::from_secs(5);
+
+/// Subscriptions linger for ten seconds.
+const SUBSCRIPTIONS_END: Duration = Duration::from_secs(15);
 
 pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     let lost_calls = lost(&mut stage);
@@ -46,11 +52,9 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         wrong_values: sum(|it| it.wrong.len()),
         stale_reads: sum(|it| it.stale.len()),
         overlong_calls: sum(|it| it.overlong.len()),
-        leaked_keys: leaked_keys(&stage),
-        leaked_tasks: leaked(&mut stage, |pod, tasks| {
-            pod.state().tasks.saturating_sub(tasks)
-        }),
-        leaked_subscriptions: leaked(&mut stage, |pod, _| pod.state().subscriptions),
+        leaked_keys: leaks::keys(stage.servers.topology(), LEASES_END),
+        leaked_tasks: leaked(&mut stage, leaks::tasks),
+        leaked_subscriptions: leaked(&mut stage, leaks::subscriptions),
         leaked_connections: leaked_connections(&stage),
         recovered_ms,
         max_added_ms: most(|it| it.added_ms),
@@ -146,36 +150,20 @@ fn details(found: &Findings, nemesis: &Nemesis) -> Vec<String> {
     details
 }
 
-/// What is still there when it should have gone long ago.
-fn leaked(stage: &mut Stage, of: fn(&mut Pod, usize) -> usize) -> u64 {
-    // Subscriptions linger for ten seconds.
-    let end = Instant::now() + Duration::from_secs(15);
+/// What is left in the pods, once they have had the time to give it back.
+fn leaked(stage: &mut Stage, of: fn(&PodState, usize) -> usize) -> u64 {
     let tasks = stage.tasks;
-    loop {
+    leaks::in_the_end(SUBSCRIPTIONS_END, || {
         let players = stage.pods.iter_mut();
-        let left: usize = players.map(|player| of(&mut player.pod, tasks)).sum();
-        if left == 0 || Instant::now() > end {
-            return left as u64;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-fn leaked_keys(stage: &Stage) -> u64 {
-    let topology = stage.servers.topology();
-    let end = Instant::now() + Duration::from_secs(5);
-    while !topology.keys("*:lock:*").is_empty() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    (topology.keys("*:lock:*").len() + topology.immortal_keys().len()) as u64
+        let left = players.map(|player| of(&player.pod.state(), tasks));
+        left.sum::<usize>() as u64
+    })
 }
 
 fn leaked_connections(stage: &Stage) -> u64 {
-    let Servers::Standalone(server, _) = &stage.servers else {
-        return 0;
-    };
-    let there = server.command(&["CLIENT", "LIST"]).text();
-    // The one that asks is among them.
-    let ours = 3 * stage.pods.len() + 1;
-    there.lines().count().saturating_sub(ours) as u64
+    match &stage.servers {
+        Servers::Standalone(server, _) => leaks::connections(server, stage.pods.len()),
+        // Nodes and sentinels have connections among themselves.
+        _ => 0,
+    }
 }

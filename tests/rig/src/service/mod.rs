@@ -5,6 +5,7 @@
     reason = "the protocol with the rig is lines on standard output"
 )]
 
+mod deployments;
 mod ends;
 mod load;
 mod pulse;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use coalesce::coalesce;
 use serde::{Deserialize, Serialize};
 
+use super::deployments;
 use super::ends::ends_now;
 use crate::ledger::Ledger;
 use crate::orders::{Fails, Site};
@@ -25,6 +26,19 @@ pub struct Made {
     pub ended: u64,
     filler: String,
     pub caller: String,
+}
+
+impl Made {
+    /// What is left of it when a deployment has kept its key and its run.
+    pub const fn of(key: String, run: String) -> Self {
+        Self {
+            key,
+            run,
+            ended: 0,
+            filler: String::new(),
+            caller: String::new(),
+        }
+    }
 }
 
 /// What a body fails with.
@@ -160,7 +174,7 @@ fn recursive(
 }
 
 /// The expensive part.
-async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
+pub async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let ledger: &Path = LEDGER.get().expect("a ledger");
     let run = format!(
@@ -217,6 +231,7 @@ pub async fn call(site: Site, key: String, task: Task) -> Result<Made, Failure> 
         Site::OneService => one::Service::get(key, task).await,
         Site::OtherService => other::Service::get(key, task).await,
         Site::Recursive => recursive(key, task, 2).await,
+        Site::Deployed => deployments::call(key, task).await,
     }
 }
 

@@ -12,7 +12,7 @@ struct Price(f64);
 
 impl KeyPart for Price {
     fn write(&self, out: &mut coalesce::KeyWriter<'_>) {
-        out.integer(self.0.to_bits());
+        out.transparent(&self.0.to_bits());
     }
 }
 

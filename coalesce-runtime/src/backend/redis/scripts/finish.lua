@@ -50,10 +50,18 @@ local spares = first_pause ~= '' and status_of(envelope) == 'F' and status_of(he
 if mark_of(head) == mark_of(envelope) then
   return { nonce, spares and 'spared' or 'stored', now }
 end
-if began and is_newer(began) then
+local holder, fenced = holder_of(KEYS[1])
+if holder ~= token then
+  fenced = nil
+end
+if began and not fenced and is_newer(began) then
   return { nonce, 'lost', now }
 end
-local holder, fenced = holder_of(KEYS[1])
+-- A lock that nobody was heard to grant may be younger than its body, and than an invalidation which it was too late
+-- to be fenced by.
+if fenced and began and retake_until == 0 then
+  fenced = string.format('%.0f', math.min(fenced, began))
+end
 local retakes = not holder and now < retake_until and mark_of(head) == mark
 if holder ~= token and not retakes then
   return { nonce, 'lost', now }
