@@ -1,50 +1,19 @@
 #!/usr/bin/env bash
 # Runs every test of the workspace and ends with a line `N passed, N failed`.
 #
-# Tests start Redis servers of their own on free ports, so the server program has to be there. Where
-# it is missing it is installed with the system's package manager; no service is left running.
+# Tests start servers of their own on free ports, so the server programs have to be there. Where one is
+# missing it is installed with the system's package manager; no service is left running.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Tests say themselves where they coordinate; a stranger's Redis must not decide what they see.
 unset COALESCE_REDIS_URL COALESCE_DISABLED
 
-have() { command -v "$1" >/dev/null 2>&1; }
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    elif have sudo; then
-        sudo "$@"
-    else
-        echo "tests/run.sh: installing redis-server needs root, and there is no sudo" >&2
-        return 1
-    fi
-}
-
-# Debian's packages start what they install, unless this program answers 101.
-with_no_service_started() {
-    local policy=/usr/sbin/policy-rc.d result=0
-    if [ -e "$policy" ]; then
-        "$@"
-        return
-    fi
-    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
-    as_root chmod +x "$policy"
-    "$@" || result=$?
-    as_root rm -f "$policy"
-    return "$result"
-}
-
-install_with_apt() {
-    as_root apt-get update
-    with_no_service_started as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y --no-install-recommends redis-server
-}
+source tests/apt.sh
 
 install_redis() {
     echo "tests/run.sh: neither redis-server nor valkey-server is on the PATH; installing one"
     if have apt-get; then
-        install_with_apt
+        install_with_apt redis-server
     elif have dnf; then
         as_root dnf install -y redis || as_root dnf install -y valkey
     elif have apk; then
@@ -66,6 +35,9 @@ if ! have_redis; then
         exit 1
     fi
 fi
+
+# PostgreSQL, nginx and Prometheus, for the acceptance of the product service.
+bash examples/product-service/install.sh
 
 log=$(mktemp)
 # Each test of the fault matrix adds a line: faults, calls, wrong, lost, unexplained, leaked.

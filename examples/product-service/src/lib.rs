@@ -5,6 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`program`] | what a program of one replica does, from its environment to its end |
 //! | [`serve`] | the life of a replica: it starts, serves, drains and ends |
 //! | [`config`] | what it is told, from the environment |
 //! | [`http`] | the routes, and what stands around all of them |
@@ -22,5 +23,6 @@ pub mod http;
 pub mod limiter;
 pub mod postgres;
 pub mod product;
+pub mod program;
 pub mod serve;
 pub mod telemetry;

@@ -47,6 +47,7 @@ fn install() -> PrometheusHandle {
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).expect("no other recorder");
     describe();
+    begin();
     let upkeep = handle.clone();
     tokio::spawn(async move {
         // Without it, what is measured between two scrapes would pile up.
@@ -86,4 +87,12 @@ fn describe() {
         "Product reads at the limiter, by decision"
     );
     metrics_process::Collector::default().describe();
+}
+
+/// Begins series at 0: an alarm on what they gain would not notice the first step of one that appears with it.
+fn begin() {
+    metrics::counter!("product_database_reads_total").increment(0);
+    for decision in ["allowed", "rejected", "failed_open"] {
+        metrics::counter!("product_limiter_total", "decision" => decision).increment(0);
+    }
 }
