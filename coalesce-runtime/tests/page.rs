@@ -62,7 +62,7 @@ async fn the_page_shows_namespaces_pictures_and_switches_and_a_hostile_name_is_a
     assert!(turned.unwrap().replaced.is_none());
     let app = Router::new().nest(
         "/coalesce",
-        router(coalescer, AdminAccess::inner_listener()),
+        router(coalescer.clone(), AdminAccess::inner_listener()),
     );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/coalesce", listener.local_addr().unwrap());
@@ -70,8 +70,9 @@ async fn the_page_shows_namespaces_pictures_and_switches_and_a_hostile_name_is_a
 
     let picture = scratch("admin-page.png");
     let shot = format!("--screenshot={}", picture.display());
+    let at = url.clone();
     let (dom, _) = tokio::task::spawn_blocking(move || {
-        (browser(&url, &["--dump-dom"]), browser(&url, &[&shot]))
+        (browser(&at, &["--dump-dom"]), browser(&at, &[&shot]))
     })
     .await
     .unwrap();
@@ -102,4 +103,12 @@ async fn the_page_shows_namespaces_pictures_and_switches_and_a_hostile_name_is_a
     );
     assert!(std::fs::metadata(&picture).unwrap().len() > 10_000);
     println!("{}", picture.display());
+
+    let all = coalescer.switch(&Scope::Everything, &Position::off()).await;
+    assert!(all.unwrap().known);
+    let dom = tokio::task::spawn_blocking(move || browser(&url, &["--dump-dom"]));
+    let dom = dom.await.unwrap();
+    let rows = dom.split("</tbody>").next().unwrap();
+    assert_eq!(rows.matches("OFF with everything").count(), 2, "{rows}");
+    assert_eq!(rows.matches("OFF, by ada").count(), 1, "its own position");
 }
