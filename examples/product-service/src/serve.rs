@@ -161,7 +161,8 @@ async fn coalescer(config: &Config) -> Result<Coalescer, BuildError> {
     Coalescer::builder()
         .redis(config.redis_url.as_str())
         .lease(config.pending_ttl)
-        .operation_deadline(config.redis_deadline)
+        // A longer one is refused: a lease has to bear several questions that are lost.
+        .operation_deadline(config.redis_deadline.min(config.pending_ttl / 6))
         .polls(POLLS.0, POLLS.1)
         .value("FRESH_TTL", text(config.fresh_ttl))
         .value("READ_LIMIT", text(config.read_limit))

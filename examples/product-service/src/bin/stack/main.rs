@@ -203,9 +203,8 @@ impl Check {
         } else {
             println!("{}", table(rows));
             println!(
-                "`slow` is above the target, and by less than five times of what the target allows"
+                "`slow` is above the target, and below five times as much: others may use the machine."
             );
-            println!("beside the time waited for on purpose: others may use the machine, too.");
             let word = if failed == 0 { "ok" } else { "FAILED" };
             println!("test result: {word}. {passed} passed; {failed} failed");
         }

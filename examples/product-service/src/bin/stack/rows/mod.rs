@@ -39,7 +39,7 @@ pub const CASES: &[Case] = cases! {
     "burst", "1,000 requests/s for 1 s, cold key, D 20 ms", sharing::thousand;
     "update", "PUT while a read is in flight, D 500 ms", sharing::update;
     "leader", "leading replica killed in the read, D 1 s", failing::leader;
-    "database", "300 requests, the database fails, D 100 ms", failing::database;
+    "database", "300 requests, the database fails, D 1 s", failing::database;
     "postgres", "300 requests, PostgreSQL crashed", failing::postgres;
     "redis", "Redis killed", failing::redis;
     "limit", "limit 100 / 10 s, 300 requests", limiting::limit;

@@ -30,7 +30,6 @@ pub async fn waiting(stack: &mut Stack, row: &mut Row) -> Result<()> {
     row.holds("all of them wait meanwhile", !load.is_finished(), "2000");
     row.within(
         "`/healthz`, longest of 20",
-        Duration::ZERO,
         Duration::from_millis(50),
         worst,
     );
