@@ -150,8 +150,10 @@ impl Core {
         // What has not ended within the grace is handed over below.
         let _ = tokio::time::timeout(grace, self.drivers.none()).await;
         self.handing_over.store(true, Ordering::SeqCst);
-        // A lock that is being won now would be left behind, and an outcome on its way lost. Each has its deadline.
-        self.asking.none().await;
+        // A lock that is being won now would be left behind, and an outcome on its way lost. Each question has its
+        // deadline; who asks may live on a runtime that nobody polls any more.
+        let answered = 4 * self.coordinator.deadline();
+        let _ = tokio::time::timeout(answered, self.asking.none()).await;
         let locks = self.heartbeat.let_go_of_all();
         self.heartbeat.arrived().await;
         // All at once: who waits for the last of them would wait for all.

@@ -281,6 +281,8 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.settle(Settlement::for_all(Verdict::Abandoned));
+        // A seat that nobody has taken holds the entry that it is in.
+        drop(self.entry.take_seat());
     }
 }
 

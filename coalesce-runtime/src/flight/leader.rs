@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use std::time::Duration;
+
 use tokio::sync::oneshot;
 
 use super::core::Counted;
@@ -229,8 +231,8 @@ impl Driver {
             Some(until) => self.settle(report.shared_here(election.token.into(), until)),
             None => self.settle(Settlement::for_all(Verdict::StartAgain)),
         }
-        if answer.is_err() {
-            tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
+        if let Err(fault) = answer {
+            tokio::time::sleep(self.pause_behind(fault)).await;
             let word = LastWord::Outcome {
                 report: &report,
                 may_retake: true,
@@ -244,21 +246,32 @@ impl Driver {
     /// long ago, and without this word everybody would wait for the end of its lease.
     pub(super) async fn insist(&self, hold: &Hold, word: LastWord<'_>) {
         let election = hold.election();
-        let beat = beat_of(self.core.settings.lease);
         let until = election.asked_at + self.policy.clocks().pending();
         let said_at = now();
         loop {
-            let goes_on = match self.say(election, word).await {
-                Ok(()) => false,
-                Err(Fault::Timeout | Fault::Disconnected | Fault::Paused) => true,
+            let Err(fault) = self.say(election, word).await else {
+                return;
+            };
+            let goes_on = match fault {
+                Fault::Timeout | Fault::Disconnected | Fault::Paused => true,
                 // It has been heard. Once its lease is over, the lock is no longer there to be freed.
-                Err(_) => now() - said_at < self.core.settings.lease,
+                _ => now() - said_at < self.core.settings.lease,
             };
             if !goes_on || now() >= until || self.core.is_stopping() {
                 return;
             }
             // However long it takes: a server that is there again may first do what it was asked for long ago.
-            tokio::time::sleep(beat / 4).await;
+            tokio::time::sleep(self.pause_behind(fault)).await;
+        }
+    }
+
+    /// How long a last word that was not heard waits until it is said again. A connection that was cut is there again
+    /// soon, and followers wait for what it was to carry.
+    fn pause_behind(&self, fault: Fault) -> Duration {
+        let beat = beat_of(self.core.settings.lease);
+        match fault {
+            Fault::Disconnected => beat / 20,
+            _ => beat / 4,
         }
     }
 

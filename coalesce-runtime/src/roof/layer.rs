@@ -12,8 +12,8 @@ use crate::ports::headers::Headers;
 
 /// Opens the request scope with each request's headers, so that `header_keys = …` finds them. No round trip.
 ///
-/// It takes any service of HTTP requests: axum's routers, tonic's, hyper's. A header whose value is not visible ASCII
-/// is left out, and counts as absent. Work that a handler spawns needs [`carry`](crate::carry).
+/// It takes any service of HTTP requests: axum's routers, tonic's, hyper's. The bytes of a
+/// value are taken as ISO 8859-1, so that different values are different keys, whatever they are made of. Work that a handler spawns needs [`carry`](crate::carry).
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -64,8 +64,12 @@ where
 }
 
 fn of_request(headers: &http::HeaderMap) -> Headers {
-    Headers::new(headers.iter().filter_map(|(name, value)| {
-        let value = value.to_str().ok()?;
-        Some((name.as_str(), value))
+    Headers::new(headers.iter().map(|(name, value)| {
+        let value: String = value
+            .as_bytes()
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect();
+        (name.as_str(), value)
     }))
 }

@@ -52,7 +52,9 @@ impl SelfBypass {
     pub(crate) fn is_past(&self, namespace: &Arc<str>, fresh_ttl: Duration) -> bool {
         let trials = self.trials.load();
         let Some(trial) = trials.get(namespace) else {
-            self.open(namespace, fresh_ttl);
+            if trials.len() < NAMESPACES {
+                self.open(namespace, fresh_ttl);
+            }
             return false;
         };
         let (now, due) = (self.micros(), trial.due.load(Ordering::Relaxed));

@@ -19,9 +19,10 @@ pub(crate) fn said_of_function(module: &str, function: &str) -> String {
 
 /// Whether what a process has said is about `namespace`.
 pub(crate) fn is_about(said: &str, namespace: &str) -> bool {
-    let field = field_of(namespace);
     match said.split_once(SOMETHING) {
         Some((module, function)) => {
+            // What a function is generic over is known to its calls.
+            let field = field_of(without_arguments(namespace));
             let inside = field.strip_prefix(module);
             inside.is_some_and(|path| {
                 path.starts_with("::")
@@ -30,8 +31,23 @@ pub(crate) fn is_about(said: &str, namespace: &str) -> bool {
                         .is_some_and(|rest| rest.ends_with("::"))
             })
         }
-        None => said == field,
+        None => said == field_of(namespace),
     }
+}
+
+/// `shop::get` for `shop::get<u8>`, and any other path as it is.
+fn without_arguments(path: &str) -> &str {
+    let mut open = 0_usize;
+    for (at, character) in path.char_indices().rev() {
+        match character {
+            '>' => open += 1,
+            '<' if open == 1 => return &path[..at],
+            '<' => open = open.saturating_sub(1),
+            _ if open == 0 => break,
+            _ => {}
+        }
+    }
+    path
 }
 
 /// The same for people: `shop::…::get` where a part is not known.
@@ -57,7 +73,12 @@ mod tests {
     #[test]
     fn a_call_site_is_about_its_path_whatever_its_type_is() {
         let said = said_of_function("shop::orders", "get");
-        for path in ["shop::orders::get", "shop::orders::Service<T>::get"] {
+        for path in [
+            "shop::orders::get",
+            "shop::orders::Service<T>::get",
+            "shop::orders::get<u8>",
+            "shop::orders::Service<T>::get<Vec<u8>, 3>",
+        ] {
             assert!(is_about(&said, path), "{path}");
         }
         for path in [
@@ -66,6 +87,9 @@ mod tests {
             "shop::orders::forget",
             "shop::ordersget",
             "get",
+            "shop::orders::forget<u8>",
+            "shop::orders::get<u8>::put",
+            "shop::orders::get>",
         ] {
             assert!(!is_about(&said, path), "{path}");
         }

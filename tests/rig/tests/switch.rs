@@ -229,6 +229,8 @@ fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
 async fn operator(server: &RedisServer) -> Coalescer {
     // Who turns it is patient: a machine that is busy with twelve pods is no trouble of Redis.
     let builder = Coalescer::builder().redis(server.url()).prefix("rig");
-    let builder = builder.operation_deadline(Duration::from_secs(5));
+    let builder = builder
+        .lease(Duration::from_secs(30))
+        .operation_deadline(Duration::from_secs(5));
     builder.build().await.unwrap()
 }
