@@ -23,7 +23,7 @@ impl Fleet {
         let process = || async {
             // A machine that is busy with six servers is no trouble of theirs.
             let builder = Coalescer::builder().redis(&*url);
-            let builder = builder.operation_deadline(5_000 * MS);
+            let builder = builder.lease(30_000 * MS).operation_deadline(5_000 * MS);
             builder.build().await.unwrap()
         };
         let (here, there) = (process().await, process().await);
