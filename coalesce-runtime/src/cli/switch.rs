@@ -67,10 +67,12 @@ async fn turn(
         None => Scope::Everything,
     };
     let known = match &args.namespace {
-        Some(namespace) => {
-            let said = redis.announced().await.map_err(silent)?;
-            said.iter().any(|said| is_about(said, namespace))
-        }
+        Some(namespace) => match redis.announced().await {
+            Ok(said) => said.iter().any(|said| is_about(said, namespace)),
+            // Who means it, or takes a position away, need not know.
+            Err(_) if args.force || position.is_none() => false,
+            Err(fault) => return Err(silent(fault)),
+        },
         None => true,
     };
     if position.is_some() && !known && !args.force {
@@ -88,11 +90,10 @@ async fn turn(
     let replaced = redis.set_switch(&scope.field(), text.as_deref()).await;
     let replaced = replaced.map_err(silent)?;
     let replaced = replaced.and_then(|text| Position::decode(&text));
-    let positions = positions(redis).await?;
-    let everything_is_off = scope != Scope::Everything
-        && positions.iter().any(|(scope, position)| {
-            *scope == Scope::Everything.field() && position.as_ref().is_some_and(|it| !it.on)
-        });
+    let everything_is_off = match scope {
+        Scope::Everything => Some(false),
+        Scope::Namespace(_) => everything_is_off(redis).await,
+    };
     Ok(turned(
         redis,
         &scope,
@@ -103,16 +104,24 @@ async fn turn(
     ))
 }
 
+/// `None`: not told. What was turned stands all the same.
+async fn everything_is_off(redis: &RedisCoordinator) -> Option<bool> {
+    let positions = positions(redis).await.ok()?;
+    Some(positions.iter().any(|(scope, position)| {
+        *scope == Scope::Everything.field() && position.as_ref().is_some_and(|it| !it.on)
+    }))
+}
+
 fn turned(
     redis: &RedisCoordinator,
     scope: &Scope,
     position: Option<&Position>,
     replaced: Option<&Position>,
     known: bool,
-    everything_is_off: bool,
+    everything_is_off: Option<bool>,
 ) -> Report {
     let now = server_now(redis);
-    let still_off = position.is_none() && everything_is_off;
+    let may_be_off = position.is_none() && everything_is_off != Some(false);
     let mut text = match position {
         Some(position) => format!("{scope} is {}\n", in_words(position, now)),
         None => format!("{scope} has no position of its own any more\n"),
@@ -122,13 +131,16 @@ fn turned(
     } else if position.is_none() {
         text.push_str("it had none before\n");
     }
-    if still_off {
-        text.push_str(
-            "everything is off, and with it this: use --force for a position of its own\n",
-        );
+    if may_be_off {
+        text.push_str(match everything_is_off {
+            Some(_) => {
+                "everything is off, and with it this: use --force for a position of its own\n"
+            }
+            None => "whether everything is off, and with it this, is not told\n",
+        });
     }
     if !known {
-        text.push_str("no process has announced this namespace within an hour\n");
+        text.push_str("no process is known to have this namespace\n");
     }
     let json = json!({
         "scope": scope.to_string(),
@@ -137,7 +149,7 @@ fn turned(
         "known": known,
         "everything_is_off": everything_is_off,
     });
-    let finding = still_off || !known;
+    let finding = may_be_off || !known;
     Report {
         text,
         json,
