@@ -107,8 +107,10 @@ async fn turn(
 /// `None`: not told. What was turned stands all the same.
 async fn everything_is_off(redis: &RedisCoordinator) -> Option<bool> {
     let positions = positions(redis).await.ok()?;
+    let now = server_now(redis);
+    let off = |it: &Position| !it.on && it.holds_at(now);
     Some(positions.iter().any(|(scope, position)| {
-        *scope == Scope::Everything.field() && position.as_ref().is_some_and(|it| !it.on)
+        *scope == Scope::Everything.field() && position.as_ref().is_some_and(off)
     }))
 }
 
@@ -250,7 +252,7 @@ fn as_json(position: &Position, now: ServerTime) -> Value {
         "reason": position.reason,
         "until_micros": position.until.map(ServerTime::as_micros),
         "seconds_left": position.until.map(|end| now.until(end).as_secs_f64()),
-        "holds": position.until.is_none_or(|end| now < end),
+        "holds": position.holds_at(now),
     })
 }
 

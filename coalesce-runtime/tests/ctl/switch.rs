@@ -55,6 +55,19 @@ async fn a_namespace_that_nobody_has_is_unknown_and_not_turned_unless_it_is_mean
     assert_eq!(server.command(&["HLEN", "coalesce:switch"]).number(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_position_that_has_ended_keeps_nothing_off() {
+    let server = RedisServer::start();
+    let _process = process(&server).await;
+    let words = ["switch", "off", "--all", "--for", "1ms"];
+    assert_eq!(ctl(&server, &words).await.code, 0);
+    let listed = ctl(&server, &["switch", "list", "--json"]).await.json();
+    assert_eq!(listed["everything"]["holds"], false, "{listed}");
+    let said = ctl(&server, &["switch", "on", "shop::price", "--json"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.json()["everything_is_off"], false);
+}
+
 /// In an incident not everything answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_meant_is_turned_also_when_the_namespaces_or_the_positions_cannot_be_read() {
