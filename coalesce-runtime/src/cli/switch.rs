@@ -34,8 +34,8 @@ pub(crate) struct TurnArgs {
     /// Everything that has no position of its own.
     #[arg(long)]
     all: bool,
-    /// Ends by itself: 10m, 1h 30m.
-    #[arg(long = "for", value_parser = humantime::parse_duration)]
+    /// Ends by itself: 10m, 1h 30m. For `on`: with --force alone.
+    #[arg(long = "for", value_parser = lasting)]
     lasting: Option<Duration>,
     /// Why, for those who look at it later.
     #[arg(long, default_value = "")]
@@ -52,9 +52,22 @@ pub(crate) async fn run(redis: &RedisCoordinator, args: SwitchArgs) -> Result<Re
     match args {
         SwitchArgs::Off(args) => turn(redis, &args, Some(Position::off())).await,
         SwitchArgs::On(args) if args.force => turn(redis, &args, Some(Position::on())).await,
+        SwitchArgs::On(args) if args.lasting.is_some() => Err(Trouble::Usage(
+            "without --force, `on` takes a position away, and has no end for --for to set"
+                .to_owned(),
+        )),
         SwitchArgs::On(args) => turn(redis, &args, None).await,
         SwitchArgs::List => list(redis).await,
     }
+}
+
+/// What has ended before it begins is a slip.
+fn lasting(text: &str) -> Result<Duration, String> {
+    let span = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if span.is_zero() {
+        return Err("it would end at once".to_owned());
+    }
+    Ok(span)
 }
 
 async fn turn(

@@ -102,6 +102,8 @@ async fn it_ends_with_2_when_it_is_asked_wrongly_and_with_3_when_nobody_answers(
         &["switch", "off"],
         &["switch", "off", "a", "--all"],
         &["switch", "off", "a", "--for", "soon"],
+        &["switch", "off", "--all", "--for", "0s"],
+        &["switch", "on", "--all", "--for", "1m"],
         &["inspect", "a", "two words"],
         &["status", "--url", "nonsense://"],
     ] {
