@@ -152,6 +152,16 @@ async fn the_status_knows_processes_namespaces_and_the_switch() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_does_not_take_a_refusal_for_no_namespaces() {
+    let server = RedisServer::start();
+    let url = user_without(&server, "zrange");
+    let said = ctl_at(url.clone(), &["status"]).await;
+    assert!(said.text.contains("  not told\n"), "{said:?}");
+    let said = ctl_at(url, &["status", "--json"]).await;
+    assert!(said.json()["namespaces"].is_null(), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_somebody_wrote_neither_moves_the_cursor_nor_begins_a_line() {
     let server = RedisServer::start();
     let reason = "slow\nshop::price: ON\u{1b}[2J";
