@@ -234,6 +234,7 @@ async fn without_a_redis_what_changes_something_says_so_and_the_rest_is_answered
     for (method, path, body) in [
         ("PUT", "/switch", wish()),
         ("PUT", "/switch/shop::price", wish()),
+        ("PUT", "/switch/of::another::process", wish()),
         ("DELETE", "/switch", None),
         ("DELETE", "/switch/shop::price", None),
         ("POST", "/invalidate", Some(stale)),
