@@ -234,6 +234,7 @@ async fn without_a_redis_what_changes_something_says_so_and_the_rest_is_answered
     for (method, path, body) in [
         ("PUT", "/switch", wish()),
         ("PUT", "/switch/shop::price", wish()),
+        ("PUT", "/switch/of::another::process", wish()),
         ("DELETE", "/switch", None),
         ("DELETE", "/switch/shop::price", None),
         ("POST", "/invalidate", Some(stale)),
@@ -256,24 +257,59 @@ async fn without_a_redis_what_changes_something_says_so_and_the_rest_is_answered
 async fn an_inner_listener_asks_nobody_for_a_token_and_answers_no_page_of_another_site() {
     let (_coalescer, address) = served(AdminAccess::inner_listener()).await;
     assert_eq!(ask((address, None), "GET", "/health", None).await.0, 200);
-    let from = move |site: &'static str| async move {
-        let url = format!("http://{address}/coalesce/switch");
-        let asked = tokio::task::spawn_blocking(move || {
-            let agent = ureq::Agent::new_with_config(
-                ureq::Agent::config_builder()
-                    .http_status_as_error(false)
-                    .build(),
-            );
-            let request = agent.delete(url).header("sec-fetch-site", site);
-            request.call().unwrap().status().as_u16()
-        });
-        asked.await.unwrap()
-    };
-    assert_eq!(from("cross-site").await, 403);
-    assert_eq!(from("same-site").await, 403);
+    let here = address.to_string();
+    for site in ["cross-site", "same-site"] {
+        assert_eq!(
+            clear(address, &here, &[("sec-fetch-site", site)]).await,
+            403
+        );
+    }
     assert_eq!(
-        from("same-origin").await,
+        clear(address, &here, &[("sec-fetch-site", "same-origin")]).await,
         404,
         "let through: there is no position"
     );
+    for origin in ["http://shop.example", "http://127.0.0.1:1", "null"] {
+        assert_eq!(clear(address, &here, &[("origin", origin)]).await, 403);
+    }
+    let own = format!("http://{here}");
+    assert_eq!(clear(address, &here, &[("origin", &own)]).await, 404);
+}
+
+/// Whoever owns a name can let it point here: then the script of his page is one of this site to a browser.
+#[tokio::test]
+async fn an_inner_listener_is_asked_by_its_address_or_by_a_name_that_it_was_given() {
+    let (coalescer, address) = served(AdminAccess::inner_listener()).await;
+    for host in ["localhost", "LocalHost:8080", "10.0.0.7:9000", "[::1]:9000"] {
+        assert_eq!(clear(address, host, &[]).await, 404, "{host}");
+    }
+    let foreign = ["shop.example", "shop.example:80", "127.0.0.1.shop.example"];
+    for host in foreign {
+        assert_eq!(clear(address, host, &[]).await, 403, "{host}");
+        let origin = format!("http://{host}");
+        let said = clear(address, host, &[("origin", &origin)]).await;
+        assert_eq!(said, 403, "{host}");
+    }
+    let names = AdminAccess::inner_listener_named(["Pod-3.shop.internal"]);
+    let address = serve(&coalescer, names).await;
+    for host in ["pod-3.shop.internal:9000", "127.0.0.1"] {
+        assert_eq!(clear(address, host, &[]).await, 404, "{host}");
+    }
+    for host in foreign {
+        assert_eq!(clear(address, host, &[]).await, 403, "{host}");
+    }
+}
+
+/// Takes a position away that is not there: 404 for whom it is answered.
+async fn clear(address: SocketAddr, host: &str, headers: &[(&str, &str)]) -> u16 {
+    let url = format!("http://{address}/coalesce/switch");
+    let mut request = http::Request::delete(url).header("host", host);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(()).unwrap();
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    let agent = ureq::Agent::new_with_config(config.build());
+    let asked = tokio::task::spawn_blocking(move || agent.run(request).unwrap().status().as_u16());
+    asked.await.unwrap()
 }

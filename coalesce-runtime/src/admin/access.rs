@@ -1,10 +1,12 @@
 //! Access: who may ask the admin router.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::uri::Authority;
+use axum::http::{StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq as _;
@@ -15,7 +17,14 @@ use super::answers::refused;
 ///
 /// Its `Debug` form hides the token.
 #[derive(Clone)]
-pub struct AdminAccess(Option<Arc<str>>);
+pub struct AdminAccess(Access);
+
+#[derive(Clone)]
+enum Access {
+    Token(Arc<str>),
+    /// By these names, besides addresses and `localhost`.
+    Inner(Vec<Arc<str>>),
+}
 
 /// A token that anybody could guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,22 +43,37 @@ impl AdminAccess {
         let token = token.into();
         let long_enough = token.len() >= Self::SHORTEST_TOKEN;
         long_enough
-            .then_some(Self(Some(token)))
+            .then_some(Self(Access::Token(token)))
             .ok_or(TokenTooShort)
     }
 
     /// Everybody: the router is served on a listener that only operators reach. Browsers of operators reach it too,
-    /// and pages from elsewhere are kept out of it.
+    /// and pages from elsewhere are kept out of it: a request that names another site in `Sec-Fetch-Site` or `Origin`
+    /// is answered with 403, and so is one whose `Host` is neither an IP address nor `localhost`. A name could be made
+    /// to point here by whoever owns it; those that are yours are given to
+    /// [`inner_listener_named`](Self::inner_listener_named).
     pub const fn inner_listener() -> Self {
-        Self(None)
+        Self(Access::Inner(Vec::new()))
+    }
+
+    /// As [`inner_listener`](Self::inner_listener), and asked by these host names too, such as `pod-3.shop.internal`:
+    /// without a port, and in whatever case.
+    ///
+    /// ```
+    /// # use coalesce_runtime::admin::AdminAccess;
+    /// let access = AdminAccess::inner_listener_named(["pod-3.shop.internal"]);
+    /// # drop(access);
+    /// ```
+    pub fn inner_listener_named(names: impl IntoIterator<Item: Into<Arc<str>>>) -> Self {
+        Self(Access::Inner(names.into_iter().map(Into::into).collect()))
     }
 }
 
 impl fmt::Debug for AdminAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Some(_) => "AdminAccess(token)",
-            None => "AdminAccess(inner listener)",
+            Access::Token(_) => "AdminAccess(token)",
+            Access::Inner(_) => "AdminAccess(inner listener)",
         })
     }
 }
@@ -69,11 +93,14 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(token) = &access.0 else {
-        if is_of_another_site(&request) {
-            return refused(StatusCode::FORBIDDEN, "asked by a page of another site");
+    let token = match &access.0 {
+        Access::Token(token) => token,
+        Access::Inner(names) => {
+            return match stranger(&request, names) {
+                Some(why) => refused(StatusCode::FORBIDDEN, why),
+                None => next.run(request).await,
+            };
         }
-        return next.run(request).await;
     };
     let given = request.headers().get(header::AUTHORIZATION);
     let given = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
@@ -88,8 +115,36 @@ pub(super) async fn guard(
     }
 }
 
-/// Browsers say so of their own accord, and no page can keep them from it.
-fn is_of_another_site(request: &Request) -> bool {
+/// Why a request may be that of a page from elsewhere. Browsers say all of this of their own accord, and no page can
+/// keep them from it.
+fn stranger(request: &Request, names: &[Arc<str>]) -> Option<&'static str> {
+    const ANOTHER_SITE: &str = "asked by a page of another site";
     let from = request.headers().get("sec-fetch-site");
-    from.is_some_and(|from| from != "same-origin" && from != "none")
+    if from.is_some_and(|from| from != "same-origin" && from != "none") {
+        return Some(ANOTHER_SITE);
+    }
+    // Plain HTTP from anywhere but the own machine comes without that header, and a foreign name that points here makes
+    // a foreign script one of this site: its name is what gives it away.
+    let Some(host) = host(request).filter(|host| is_ours(host.host(), names)) else {
+        return Some("asked by a name that is not known to be this listener's");
+    };
+    let origin = request.headers().get(header::ORIGIN)?;
+    let origin = Uri::try_from(origin.as_bytes()).ok();
+    let same = origin.is_some_and(|origin| origin.authority() == Some(&host));
+    (!same).then_some(ANOTHER_SITE)
+}
+
+/// Whom the request is for: HTTP/2 says so in the URI.
+fn host(request: &Request) -> Option<Authority> {
+    match request.headers().get(header::HOST) {
+        Some(host) => Authority::try_from(host.as_bytes()).ok(),
+        None => request.uri().authority().cloned(),
+    }
+}
+
+fn is_ours(host: &str, names: &[Arc<str>]) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    address.parse::<IpAddr>().is_ok()
+        || host.eq_ignore_ascii_case("localhost")
+        || names.iter().any(|name| host.eq_ignore_ascii_case(name))
 }

@@ -125,11 +125,17 @@ async fn turn_one(
     Query(Force { force }): Query<Force>,
     Json(wish): Json<Wish>,
 ) -> Response {
-    if !force && !coalescer.knows(&namespace).await {
-        return refused(
-            StatusCode::NOT_FOUND,
-            "no process has such a namespace: nothing was turned",
-        );
+    if !force {
+        match coalescer.knows(&namespace).await {
+            Ok(true) => {}
+            Ok(false) => {
+                return refused(
+                    StatusCode::NOT_FOUND,
+                    "no process has such a namespace: nothing was turned",
+                );
+            }
+            Err(fault) => return silent(fault),
+        }
     }
     turn(&coalescer, &Scope::namespace(namespace), wish).await
 }

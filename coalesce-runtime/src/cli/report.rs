@@ -1,6 +1,6 @@
 //! Reports: what the tool has to say, for people and for programs, and how it ends.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -32,9 +32,15 @@ impl Report {
 
 /// Prints, and ends with `code`. A reader that went away is no trouble.
 pub(crate) fn print(text: &str, code: u8) -> ExitCode {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = write(text);
     ExitCode::from(code)
+}
+
+/// Prints. Fails when nobody reads any more.
+pub(crate) fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// Says why there is no report.
@@ -46,7 +52,7 @@ pub(crate) fn complain(trouble: &Trouble, json: bool) -> ExitCode {
     if json {
         return print(&format!("{:#}\n", json!({ "error": text })), code);
     }
-    let mut out = std::io::stderr().lock();
+    let mut out = io::stderr().lock();
     let _ = writeln!(out, "coalesce-ctl: {text}");
     ExitCode::from(code)
 }

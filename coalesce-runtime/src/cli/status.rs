@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::report::{Report, printable, span};
 use super::switch::{listed, listed_json, positions, server_now};
@@ -39,11 +39,12 @@ pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
         None => writeln!(text, "how many processes listen is not told"),
     };
     text.push_str("namespaces, and when a process last said that it has it:\n");
-    for (name, ago) in &namespaces {
-        let _ = writeln!(text, "  {}  {} ago", printable(name), span(*ago));
-    }
-    if namespaces.is_empty() {
-        text.push_str("  none: no process has announced any within an hour\n");
+    match namespaces.as_deref() {
+        None => text.push_str("  not told\n"),
+        Some([]) => text.push_str("  none: no process has announced any within an hour\n"),
+        Some(names) => names.iter().for_each(|(name, ago)| {
+            let _ = writeln!(text, "  {}  {} ago", printable(name), span(*ago));
+        }),
     }
     text.push_str("switch:\n");
     match listed(&positions, now) {
@@ -52,17 +53,14 @@ pub(crate) async fn run(redis: &RedisCoordinator) -> Result<Report, Trouble> {
             let _ = writeln!(text, "  {line}");
         }),
     }
-    let names = namespaces.iter().map(|(name, ago)| {
-        (
-            name.clone(),
-            json!({ "said_seconds_ago": ago.as_secs_f64() }),
-        )
-    });
+    let said =
+        |(name, ago): (String, Duration)| (name, json!({ "said_seconds_ago": ago.as_secs_f64() }));
+    let names = namespaces.map(|names| names.into_iter().map(said).collect::<Map<_, _>>());
     let json = json!({
         "version": version,
         "round_trip_seconds": round_trip.as_secs_f64(),
         "processes": processes,
-        "namespaces": names.collect::<serde_json::Map<_, _>>(),
+        "namespaces": names,
         "switch": listed_json(&positions, now),
     });
     Ok(Report {
@@ -106,12 +104,12 @@ async fn processes(redis: &RedisCoordinator) -> Option<i64> {
     counted.list().get(1)?.number()
 }
 
-async fn namespaces(redis: &RedisCoordinator) -> Vec<(String, Duration)> {
+/// `None`: not told.
+async fn namespaces(redis: &RedisCoordinator) -> Option<Vec<(String, Duration)>> {
     let name = redis.known_name();
     let words = ["ZRANGE", &name, "0", "-1", "WITHSCORES"];
-    let Ok(reply) = redis.plain(&words, Some(name.as_bytes()), PATIENCE).await else {
-        return Vec::new();
-    };
+    let reply = redis.plain(&words, Some(name.as_bytes()), PATIENCE).await;
+    let reply = reply.ok()?;
     // Pairs in a list of their own in the newer protocol, and one behind the other in the older.
     let flat: Vec<_> = reply
         .list()
@@ -135,5 +133,5 @@ async fn namespaces(redis: &RedisCoordinator) -> Vec<(String, Duration)> {
         })
         .collect();
     names.sort();
-    names
+    Some(names)
 }

@@ -34,8 +34,8 @@ pub(crate) struct TurnArgs {
     /// Everything that has no position of its own.
     #[arg(long)]
     all: bool,
-    /// Ends by itself: 10m, 1h 30m.
-    #[arg(long = "for", value_parser = humantime::parse_duration)]
+    /// Ends by itself: 10m, 1h 30m. For `on`: with --force alone.
+    #[arg(long = "for", value_parser = lasting)]
     lasting: Option<Duration>,
     /// Why, for those who look at it later.
     #[arg(long, default_value = "")]
@@ -52,9 +52,22 @@ pub(crate) async fn run(redis: &RedisCoordinator, args: SwitchArgs) -> Result<Re
     match args {
         SwitchArgs::Off(args) => turn(redis, &args, Some(Position::off())).await,
         SwitchArgs::On(args) if args.force => turn(redis, &args, Some(Position::on())).await,
+        SwitchArgs::On(args) if args.lasting.is_some() => Err(Trouble::Usage(
+            "without --force, `on` takes a position away, and has no end for --for to set"
+                .to_owned(),
+        )),
         SwitchArgs::On(args) => turn(redis, &args, None).await,
         SwitchArgs::List => list(redis).await,
     }
+}
+
+/// What has ended before it begins is a slip.
+fn lasting(text: &str) -> Result<Duration, String> {
+    let span = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if span.is_zero() {
+        return Err("it would end at once".to_owned());
+    }
+    Ok(span)
 }
 
 async fn turn(
@@ -67,10 +80,12 @@ async fn turn(
         None => Scope::Everything,
     };
     let known = match &args.namespace {
-        Some(namespace) => {
-            let said = redis.announced().await.map_err(silent)?;
-            said.iter().any(|said| is_about(said, namespace))
-        }
+        Some(namespace) => match redis.announced().await {
+            Ok(said) => said.iter().any(|said| is_about(said, namespace)),
+            // Who means it, or takes a position away, need not know.
+            Err(_) if args.force || position.is_none() => false,
+            Err(fault) => return Err(silent(fault)),
+        },
         None => true,
     };
     if position.is_some() && !known && !args.force {
@@ -88,11 +103,10 @@ async fn turn(
     let replaced = redis.set_switch(&scope.field(), text.as_deref()).await;
     let replaced = replaced.map_err(silent)?;
     let replaced = replaced.and_then(|text| Position::decode(&text));
-    let positions = positions(redis).await?;
-    let everything_is_off = scope != Scope::Everything
-        && positions.iter().any(|(scope, position)| {
-            *scope == Scope::Everything.field() && position.as_ref().is_some_and(|it| !it.on)
-        });
+    let everything_is_off = match scope {
+        Scope::Everything => Some(false),
+        Scope::Namespace(_) => everything_is_off(redis).await,
+    };
     Ok(turned(
         redis,
         &scope,
@@ -103,16 +117,26 @@ async fn turn(
     ))
 }
 
+/// `None`: not told. What was turned stands all the same.
+async fn everything_is_off(redis: &RedisCoordinator) -> Option<bool> {
+    let positions = positions(redis).await.ok()?;
+    let now = server_now(redis);
+    let off = |it: &Position| !it.on && it.holds_at(now);
+    Some(positions.iter().any(|(scope, position)| {
+        *scope == Scope::Everything.field() && position.as_ref().is_some_and(off)
+    }))
+}
+
 fn turned(
     redis: &RedisCoordinator,
     scope: &Scope,
     position: Option<&Position>,
     replaced: Option<&Position>,
     known: bool,
-    everything_is_off: bool,
+    everything_is_off: Option<bool>,
 ) -> Report {
     let now = server_now(redis);
-    let still_off = position.is_none() && everything_is_off;
+    let may_be_off = position.is_none() && everything_is_off != Some(false);
     let mut text = match position {
         Some(position) => format!("{scope} is {}\n", in_words(position, now)),
         None => format!("{scope} has no position of its own any more\n"),
@@ -122,13 +146,16 @@ fn turned(
     } else if position.is_none() {
         text.push_str("it had none before\n");
     }
-    if still_off {
-        text.push_str(
-            "everything is off, and with it this: use --force for a position of its own\n",
-        );
+    if may_be_off {
+        text.push_str(match everything_is_off {
+            Some(_) => {
+                "everything is off, and with it this: use --force for a position of its own\n"
+            }
+            None => "whether everything is off, and with it this, is not told\n",
+        });
     }
     if !known {
-        text.push_str("no process has announced this namespace within an hour\n");
+        text.push_str("no process is known to have this namespace\n");
     }
     let json = json!({
         "scope": scope.to_string(),
@@ -137,7 +164,7 @@ fn turned(
         "known": known,
         "everything_is_off": everything_is_off,
     });
-    let finding = still_off || !known;
+    let finding = may_be_off || !known;
     Report {
         text,
         json,
@@ -238,7 +265,7 @@ fn as_json(position: &Position, now: ServerTime) -> Value {
         "reason": position.reason,
         "until_micros": position.until.map(ServerTime::as_micros),
         "seconds_left": position.until.map(|end| now.until(end).as_secs_f64()),
-        "holds": position.until.is_none_or(|end| now < end),
+        "holds": position.holds_at(now),
     })
 }
 

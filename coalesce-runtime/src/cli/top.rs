@@ -1,14 +1,14 @@
 //! `top`: asks processes for their snapshots over HTTP, once a second, and shows them as a table.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 
 use super::Trouble;
-use super::report::{Report, print};
+use super::report::{Report, write};
 use super::top_table::{Row, rows, table};
 use crate::books::snapshot::Snapshot;
 
@@ -47,8 +47,11 @@ pub(crate) async fn run(args: &TopArgs, json: bool) -> Result<Report, Trouble> {
         if now.snapshots.is_empty() {
             return Err(Trouble::Unreachable(now.silent.join("; ")));
         }
-        show(&rows(&before.snapshots, &now.snapshots), &now, json);
         silent = now.silent.len();
+        if show(&rows(&before.snapshots, &now.snapshots), &now, json).is_err() {
+            // Nobody reads any more.
+            break;
+        }
         (before, looks) = (now, looks + 1);
     }
     Ok(Report {
@@ -57,23 +60,22 @@ pub(crate) async fn run(args: &TopArgs, json: bool) -> Result<Report, Trouble> {
     })
 }
 
-fn show(rows: &[Row], look: &Look, json: bool) {
+fn show(rows: &[Row], look: &Look, json: bool) -> io::Result<()> {
     if json {
         let line =
             json!({ "namespaces": rows, "processes": look.snapshots.len(), "silent": look.silent });
-        print(&format!("{line}\n"), 0);
-        return;
+        return write(&format!("{line}\n"));
     }
-    if std::io::stdout().is_terminal() {
+    if io::stdout().is_terminal() {
         // To the corner, and the rest of the screen away: a table is drawn over the last one.
-        let _ = std::io::stdout().write_all(b"\x1b[H\x1b[2J");
+        write("\x1b[H\x1b[2J")?;
     }
     let mut text = table(rows, look.snapshots.len());
     for silent in &look.silent {
         text.push_str(silent);
         text.push('\n');
     }
-    print(&text, 0);
+    write(&text)
 }
 
 fn look(args: &TopArgs) -> Look {

@@ -146,7 +146,7 @@ impl Coalescer {
         let replaced = self.turn(scope, Some(position.encode())).await?;
         let known = match scope {
             Scope::Everything => true,
-            Scope::Namespace(namespace) => self.knows(namespace).await,
+            Scope::Namespace(namespace) => self.knows(namespace).await.unwrap_or(false),
         };
         Ok(Turned { replaced, known })
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::builder::sites;
 use super::coalescer::{Coalescer, Inner};
+use crate::words::fault::Fault;
 use crate::words::known::{is_about, said_of_function, said_of_namespace};
 
 /// How soon the fleet learns of a namespace that was called for the first time.
@@ -56,14 +57,13 @@ impl Coalescer {
     }
 
     /// Whether this process or, by its own word of the last hour, any other of the fleet has such a namespace.
-    /// Costs a round trip where this process has not.
-    pub(crate) async fn knows(&self, namespace: &str) -> bool {
+    /// Costs a round trip where this process has not, and fails where that gets no answer.
+    pub(crate) async fn knows(&self, namespace: &str) -> Result<bool, Fault> {
         let mut here = self.said().into_iter();
         if here.any(|said| is_about(&said, namespace)) {
-            return true;
+            return Ok(true);
         }
-        let there = self.0.core.coordinator.announced().await;
-        let mut there = there.unwrap_or_default().into_iter();
-        there.any(|said| is_about(&said, namespace))
+        let there = self.0.core.coordinator.announced().await?;
+        Ok(there.iter().any(|said| is_about(said, namespace)))
     }
 }

@@ -48,6 +48,14 @@ pub(crate) async fn ctl(server: &RedisServer, words: &[&str]) -> Said {
     ctl_at(server.url(), words).await
 }
 
+/// The URL of a user who may do everything but `command`.
+pub(crate) fn user_without(server: &RedisServer, command: &str) -> String {
+    let less = format!("-{command}");
+    let rule = ["on", ">secret", "~*", "&*", "+@all", &less];
+    server.command(&[&["ACL", "SETUSER", "limited", "reset"][..], &rule].concat());
+    format!("redis://limited:secret@127.0.0.1:{}", server.port())
+}
+
 /// A process that has called its only namespace, and has told the fleet.
 pub(crate) async fn process(server: &RedisServer) -> Coalescer {
     let builder = Coalescer::builder().redis(server.url());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use coalesce_rig::RedisServer;
 use coalesce_runtime::Scope;
 
-use crate::scene::{ctl, eventually, price, process};
+use crate::scene::{ctl, ctl_at, eventually, price, process, user_without};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_namespace_is_turned_off_and_on_and_the_process_obeys() {
@@ -53,6 +53,43 @@ async fn a_namespace_that_nobody_has_is_unknown_and_not_turned_unless_it_is_mean
     let said = ctl(&server, &["switch", "off", "shop::prize", "--force"]).await;
     assert_eq!(said.code, 1, "turned, and still a finding: {said:?}");
     assert_eq!(server.command(&["HLEN", "coalesce:switch"]).number(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_position_that_has_ended_keeps_nothing_off() {
+    let server = RedisServer::start();
+    let _process = process(&server).await;
+    let words = ["switch", "off", "--all", "--for", "1ms"];
+    assert_eq!(ctl(&server, &words).await.code, 0);
+    let listed = ctl(&server, &["switch", "list", "--json"]).await.json();
+    assert_eq!(listed["everything"]["holds"], false, "{listed}");
+    let said = ctl(&server, &["switch", "on", "shop::price", "--json"]).await;
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.json()["everything_is_off"], false);
+}
+
+/// In an incident not everything answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_meant_is_turned_also_when_the_namespaces_or_the_positions_cannot_be_read() {
+    let server = RedisServer::start();
+    let set = || server.command(&["HLEN", "coalesce:switch"]).number();
+    let url = user_without(&server, "zrange");
+    let said = ctl_at(url.clone(), &["switch", "off", "shop::price"]).await;
+    assert_eq!((said.code, set()), (3, 0), "{said:?}");
+    let said = ctl_at(url.clone(), &["switch", "off", "shop::price", "--force"]).await;
+    assert_eq!((said.code, set()), (1, 1), "{said:?}");
+    assert!(said.text.contains("no process is known"), "{said:?}");
+    let said = ctl_at(url, &["switch", "on", "shop::price"]).await;
+    assert_eq!((said.code, set()), (1, 0), "{said:?}");
+
+    let _process = process(&server).await;
+    let url = user_without(&server, "hgetall");
+    let said = ctl_at(url.clone(), &["switch", "off", "shop::price"]).await;
+    assert_eq!((said.code, set()), (0, 1), "{said:?}");
+    assert!(said.text.contains("shop::price is OFF"), "{said:?}");
+    let said = ctl_at(url, &["switch", "on", "shop::price", "--json"]).await;
+    assert_eq!((said.code, set()), (1, 0), "{said:?}");
+    assert!(said.json()["everything_is_off"].is_null(), "{said:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -112,6 +149,16 @@ async fn the_status_knows_processes_namespaces_and_the_switch() {
         server.immortal_keys()
     );
     drop(coalescer);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_does_not_take_a_refusal_for_no_namespaces() {
+    let server = RedisServer::start();
+    let url = user_without(&server, "zrange");
+    let said = ctl_at(url.clone(), &["status"]).await;
+    assert!(said.text.contains("  not told\n"), "{said:?}");
+    let said = ctl_at(url, &["status", "--json"]).await;
+    assert!(said.json()["namespaces"].is_null(), "{said:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

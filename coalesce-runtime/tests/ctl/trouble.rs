@@ -1,5 +1,7 @@
 //! `doctor`, `top`, and the ways in which the program ends.
 
+use std::process::{Command, Stdio};
+
 use coalesce_rig::RedisServer;
 use coalesce_runtime::Coalescer;
 use coalesce_runtime::admin::{AdminAccess, router};
@@ -102,6 +104,8 @@ async fn it_ends_with_2_when_it_is_asked_wrongly_and_with_3_when_nobody_answers(
         &["switch", "off"],
         &["switch", "off", "a", "--all"],
         &["switch", "off", "a", "--for", "soon"],
+        &["switch", "off", "--all", "--for", "0s"],
+        &["switch", "on", "--all", "--for", "1m"],
         &["inspect", "a", "two words"],
         &["status", "--url", "nonsense://"],
     ] {
@@ -139,6 +143,33 @@ async fn completions_name_the_commands_without_any_redis() {
             "{said:?}"
         );
     }
+}
+
+/// As in `top … | head -1`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn top_ends_when_nobody_reads_it() {
+    let coalescer = Coalescer::builder().in_process().build().await.unwrap();
+    let app = router(coalescer, AdminAccess::inner_listener());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let from = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let mut top = Command::new(env!("CARGO_BIN_EXE_coalesce-ctl"))
+        .args(["top", "--from", &from, "--every", "100ms"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(top.stdout.take());
+    let started = std::time::Instant::now();
+    let code = loop {
+        if let Some(ended) = top.try_wait().unwrap() {
+            break ended.code();
+        }
+        if started.elapsed() > 10_000 * MS {
+            top.kill().unwrap();
+        }
+        tokio::time::sleep(5 * MS).await;
+    };
+    assert_eq!(code, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
