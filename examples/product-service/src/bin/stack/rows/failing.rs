@@ -19,6 +19,16 @@ const LEASE: Duration = Duration::from_secs(5);
 pub async fn leader(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let delay = Duration::from_secs(1);
     stack.faults(1_000, false).await?;
+    // Its read lasts until all of them have come, however slow the machine is: it is killed in it.
+    stack.replicas[0].faults(5_000, false).await?;
+    let bases = [
+        stack.nginx.url(),
+        stack.replicas[1].url(),
+        stack.replicas[2].url(),
+    ];
+    for (base, requests) in bases.iter().zip([60, 30, 30]) {
+        burst(&stack.http, &format!("{base}/healthz"), requests).await;
+    }
     let reads = stack.postgres.reads().await?;
     let leading = tokio::spawn({
         let (http, url) = (
@@ -28,11 +38,6 @@ pub async fn leader(stack: &mut Stack, row: &mut Row) -> Result<()> {
         async move { get(&http, &url).await }
     });
     stack.calls_in_progress(1.0).await?;
-    let bases = [
-        stack.nginx.url(),
-        stack.replicas[1].url(),
-        stack.replicas[2].url(),
-    ];
     let load = tokio::spawn({
         let http = stack.http.clone();
         async move {
