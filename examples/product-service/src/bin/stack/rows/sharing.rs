@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use reqwest::Client;
 use serde_json::Value;
 
@@ -121,21 +121,27 @@ pub async fn thousand(stack: &mut Stack, row: &mut Row) -> Result<()> {
 
 /// One replica reads, another writes, and every reader that comes after the write sees it.
 pub async fn update(stack: &mut Stack, row: &mut Row) -> Result<()> {
-    stack.faults(500, false).await?;
     let urls: Vec<_> = stack
         .replicas
         .iter()
         .map(|replica| product(&replica.url(), PRODUCT))
         .collect();
     let before = get(&stack.http, &urls[0]).await.body;
-    let stocks = before["stocks"].as_i64().unwrap_or_default() + 1;
+    let old = before["stocks"]
+        .as_i64()
+        .context("a product without stocks")?;
+    let stocks = old + 1;
     stack.redis.forget().await?;
+    // As long as the write may take, and the read behind it, on a machine that is busy with other things.
+    stack.replicas[0].faults(2_000, false).await?;
 
+    let reads = stack.postgres.reads().await?;
     let flight = tokio::spawn({
         let (http, url) = (stack.http.clone(), urls[0].clone());
         async move { get(&http, &url).await }
     });
-    stack.calls_in_progress(1.0).await?;
+    // The delay is behind the read: from here on the old row is on its way.
+    stack.postgres.reads_exceed(reads).await?;
     put(&stack.http, &urls[1], before, stocks).await?;
     row.holds(
         "the read was still in flight",
@@ -147,7 +153,12 @@ pub async fn update(stack: &mut Stack, row: &mut Row) -> Result<()> {
         stocks.cast_unsigned(),
         read(stack, &urls[2]).await,
     );
-    flight.await?;
+    let read_before = flight.await?.body["stocks"].as_u64();
+    row.count(
+        "stocks of that flight: the old ones",
+        old.cast_unsigned(),
+        read_before.unwrap_or(u64::MAX),
+    );
     for url in &urls {
         row.count(
             "new stocks, after that flight",
