@@ -57,7 +57,7 @@ type Shared = State<Arc<Replica>>;
 pub fn router(replica: &Arc<Replica>) -> Router {
     // What is layered is what stands before it: reads are limited, writes are not.
     let product = get(products::read)
-        .layer(from_fn_with_state(Arc::clone(replica), products::limited))
+        .route_layer(from_fn_with_state(Arc::clone(replica), products::limited))
         .put(products::write);
     Router::new()
         .route("/api/v1/products/{id}", product)
