@@ -206,7 +206,7 @@ impl Check {
         } else {
             println!("{}", table(rows));
             println!(
-                "`slow` is above the target, and below five times as much: others may use the machine."
+                "`slow` is above the target by less than five times what it allows: others may use the machine."
             );
             let word = if failed == 0 { "ok" } else { "FAILED" };
             println!("test result: {word}. {passed} passed; {failed} failed");

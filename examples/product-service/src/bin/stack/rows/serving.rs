@@ -36,6 +36,7 @@ pub async fn waiting(stack: &mut Stack, row: &mut Row) -> Result<()> {
     );
     row.within(
         "`/healthz`, longest of 20",
+        Duration::ZERO,
         Duration::from_millis(50),
         worst,
     );

@@ -62,7 +62,7 @@ pub async fn cold(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let commands = stack.redis.commands().await?;
     seen.judge(row, 200, 300, 1);
     row.at_most("Redis commands", 900, commands.values().sum());
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(100), ms(150), seen.answers.p99());
     Ok(())
 }
 
@@ -70,7 +70,7 @@ pub async fn missing(stack: &mut Stack, row: &mut Row) -> Result<()> {
     stack.faults(100, false).await?;
     let seen = seen(stack, at_once(stack, MISSING, 300)).await?;
     seen.judge(row, 404, 300, 1);
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(100), ms(150), seen.answers.p99());
     Ok(())
 }
 
@@ -78,7 +78,7 @@ pub async fn slow(stack: &mut Stack, row: &mut Row) -> Result<()> {
     stack.faults(800, false).await?;
     let seen = seen(stack, at_once(stack, PRODUCT, 300)).await?;
     seen.judge(row, 200, 300, 1);
-    row.within("longest", ms(1_000), seen.answers.longest());
+    row.within("longest", ms(800), ms(200), seen.answers.longest());
     Ok(())
 }
 
@@ -86,7 +86,7 @@ pub async fn slower(stack: &mut Stack, row: &mut Row) -> Result<()> {
     stack.faults(6_000, false).await?;
     let seen = seen(stack, at_once(stack, PRODUCT, 60)).await?;
     seen.judge(row, 200, 60, 1);
-    row.within("longest", ms(6_500), seen.answers.longest());
+    row.within("longest", ms(6_000), ms(500), seen.answers.longest());
     Ok(())
 }
 
@@ -96,7 +96,7 @@ pub async fn warm(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let seen = seen(stack, at_once(stack, PRODUCT, 300)).await?;
     seen.judge(row, 200, 300, 0);
     row.count("hits", 300, self::hits(stack).await? - hits);
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(0), ms(250), seen.answers.p99());
     Ok(())
 }
 
@@ -115,7 +115,7 @@ pub async fn thousand(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let load = steady(&stack.http, |_| url.clone(), 1_000, Duration::from_secs(1));
     let seen = seen(stack, load).await?;
     seen.judge(row, 200, 1_000, 1);
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(20), ms(230), seen.answers.p99());
     Ok(())
 }
 
