@@ -74,6 +74,7 @@ impl Started {
             limiter,
             coalescer,
             draining: AtomicBool::new(false),
+            requests: AtomicU64::new(0),
             not_found: AtomicU64::new(0),
             metrics,
         };

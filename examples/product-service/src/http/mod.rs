@@ -45,6 +45,8 @@ pub struct Replica {
     pub coalescer: Coalescer,
     /// Whether it has been told to end.
     pub draining: AtomicBool,
+    /// How many product reads there were, without those that the cache refused.
+    pub requests: AtomicU64,
     /// How many product reads found no such product.
     pub not_found: AtomicU64,
     /// What Prometheus is told.

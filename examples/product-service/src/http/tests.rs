@@ -88,6 +88,7 @@ async fn replica(token: Option<&str>) -> Arc<Replica> {
         .unwrap(),
         coalescer,
         draining: AtomicBool::new(false),
+        requests: AtomicU64::new(0),
         not_found: AtomicU64::new(0),
         metrics: PrometheusBuilder::new().build_recorder().handle(),
         config,
