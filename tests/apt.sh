@@ -13,19 +13,18 @@ as_root() {
     fi
 }
 
-# Debian's packages start what they install, unless this program answers 101.
-with_no_service_started() {
-    local policy=/usr/sbin/policy-rc.d result=0
-    if [ -e "$policy" ]; then
-        "$@"
-        return
+# Debian's packages start what they install, unless this program answers 101. In a shell of its own, whose end takes
+# the program away again, however it ends.
+with_no_service_started() (
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'as_root rm -f "$policy"' EXIT
+        trap 'exit 130' INT TERM HUP
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+        as_root chmod +x "$policy"
     fi
-    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
-    as_root chmod +x "$policy"
-    "$@" || result=$?
-    as_root rm -f "$policy"
-    return "$result"
-}
+    "$@"
+)
 
 install_with_apt() {
     as_root apt-get update

@@ -9,12 +9,12 @@ export const options = {
       rate: 1000,
       timeUnit: '1s',
       duration: '1s',
-      preAllocatedVUs: 400,
+      preAllocatedVUs: 1000,
       maxVUs: 1000,
       gracefulStop: '10s',
     },
   },
-  thresholds: thresholds('burst', 1250),
+  thresholds: { ...thresholds('burst', 1250), dropped_iterations: ['count==0'] },
 };
 
 export function setup() {

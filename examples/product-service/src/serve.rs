@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
 use coalesce::{BuildError, Coalescer};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 
 use crate::catalog::Catalog;
@@ -65,7 +65,7 @@ impl Started {
             config.limiter_deadline,
         )?;
         limiter.warm_up().await;
-        let listener = TcpListener::bind(config.listen).await?;
+        let listener = listen(config.listen)?;
         let address = listener.local_addr()?;
         let replica = Replica {
             catalog: Catalog::new(repository, coalescer.clone()),
@@ -74,6 +74,7 @@ impl Started {
             limiter,
             coalescer,
             draining: AtomicBool::new(false),
+            requests: AtomicU64::new(0),
             not_found: AtomicU64::new(0),
             metrics,
         };
@@ -145,6 +146,21 @@ impl Started {
         tracing::info!(in_time = ended.is_ok(), "ended");
         Ok(())
     }
+}
+
+/// Connections that may wait to be taken. Where a stampede finds no place, its clients try again after a second.
+const BACKLOG: u32 = 4_096;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // A replica that starts again takes the port whose last connections are still remembered.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// How long a read has whose callers here have all gone.

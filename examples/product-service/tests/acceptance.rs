@@ -10,11 +10,18 @@ use std::process::{Command, ExitCode};
 
 const STACK: &str = env!("CARGO_BIN_EXE_stack");
 
+/// The options of a harness whose value is a word of its own.
+const WITH_VALUE: [&str; 6] = [
+    "--color",
+    "--format",
+    "--logfile",
+    "--skip",
+    "--test-threads",
+    "-Z",
+];
+
 fn main() -> io::Result<ExitCode> {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let (options, filters): (Vec<_>, Vec<_>) = arguments
-        .into_iter()
-        .partition(|argument| argument.starts_with('-'));
+    let (options, filters) = sorted(std::env::args().skip(1));
     let names = cases()?;
     let wanted =
         |name: &&String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
@@ -35,9 +42,33 @@ fn main() -> io::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!status.success())))
 }
 
+/// Options and filters. What follows an option that wants a value is neither.
+fn sorted(arguments: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
+    let (mut options, mut filters) = (Vec::new(), Vec::new());
+    let mut is_value = false;
+    for argument in arguments {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        is_value = WITH_VALUE.contains(&argument.as_str());
+        let to = if argument.starts_with('-') {
+            &mut options
+        } else {
+            &mut filters
+        };
+        to.push(argument);
+    }
+    (options, filters)
+}
+
 fn cases() -> io::Result<Vec<String>> {
     let list = Command::new(STACK).args(["check", "--list"]).output()?;
-    let list = String::from_utf8_lossy(&list.stdout);
+    let said = String::from_utf8_lossy(&list.stdout);
     let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
-    Ok(list.lines().filter_map(name).collect())
+    let names: Vec<_> = said.lines().filter_map(name).collect();
+    if !list.status.success() || names.is_empty() {
+        let why = String::from_utf8_lossy(&list.stderr);
+        return Err(io::Error::other(format!("`stack` names no case: {why}")));
+    }
+    Ok(names)
 }

@@ -1,11 +1,13 @@
 //! The catalog: the one annotated read, and the write that makes every replica read again.
 
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use coalesce::{Coalescer, coalesce};
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinError;
 
 use crate::product::{Changes, Product};
 
@@ -125,13 +127,31 @@ impl Catalog {
     ///
     /// When either the database or the cache gave no answer. Both are mended by writing it again.
     pub async fn write(&self, id: i64, changes: Changes) -> Result<Option<Product>, WriteError> {
-        let written = self.repository.update(id, changes).await;
-        let product = written.map_err(|DatabaseDown| WriteError::Database)?;
-        if product.is_some() {
-            // After the commit: a read that began before it is fenced, one that begins now finds the new row.
-            let told = self.product_entry(id).invalidate().await;
-            told.map_err(|_| WriteError::Cache)?;
+        let this = self.clone();
+        // In a task of its own: a client that hangs up ends its request, and a commit needs its invalidation.
+        let writing = tokio::spawn(async move { this.write_and_tell(id, changes).await });
+        match writing.await.map_err(JoinError::try_into_panic) {
+            Ok(written) => written,
+            Err(Ok(panic)) => resume_unwind(panic),
+            // The process ends.
+            Err(Err(_)) => Err(WriteError::Database),
         }
+    }
+
+    async fn write_and_tell(
+        &self,
+        id: i64,
+        changes: Changes,
+    ) -> Result<Option<Product>, WriteError> {
+        let written = self.repository.update(id, changes).await;
+        if written == Ok(None) {
+            return Ok(None);
+        }
+        // After the commit: a read that began before it is fenced, one that begins now finds the new row. A database
+        // that gave no answer may have written all the same.
+        let told = self.product_entry(id).invalidate().await;
+        let product = written.map_err(|DatabaseDown| WriteError::Database)?;
+        told.map_err(|_| WriteError::Cache)?;
         Ok(product)
     }
 }

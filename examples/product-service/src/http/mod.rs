@@ -45,6 +45,8 @@ pub struct Replica {
     pub coalescer: Coalescer,
     /// Whether it has been told to end.
     pub draining: AtomicBool,
+    /// How many product reads there were, without those that the cache refused.
+    pub requests: AtomicU64,
     /// How many product reads found no such product.
     pub not_found: AtomicU64,
     /// What Prometheus is told.
@@ -57,7 +59,7 @@ type Shared = State<Arc<Replica>>;
 pub fn router(replica: &Arc<Replica>) -> Router {
     // What is layered is what stands before it: reads are limited, writes are not.
     let product = get(products::read)
-        .layer(from_fn_with_state(Arc::clone(replica), products::limited))
+        .route_layer(from_fn_with_state(Arc::clone(replica), products::limited))
         .put(products::write);
     Router::new()
         .route("/api/v1/products/{id}", product)

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::Shared;
 use super::answer::Problem;
+use crate::catalog::ReadError;
 use crate::config::RateBy;
 use crate::limiter::{Decision, client_of};
 use crate::product::{Changes, Product, number};
@@ -20,7 +21,13 @@ pub(super) async fn read(
     Path(id): Path<String>,
 ) -> Result<Json<Product>, Problem> {
     let id = number(&id).ok_or(Problem::NotANumber)?;
-    match replica.catalog.product(id).await? {
+    // Before it waits: a client that goes away has been counted, here as by the library.
+    replica.requests.fetch_add(1, Ordering::Relaxed);
+    let read = replica.catalog.product(id).await;
+    if matches!(read, Err(ReadError::Cache | ReadError::Failed)) {
+        replica.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+    match read? {
         Some(product) => Ok(Json(product)),
         None => {
             replica.not_found.fetch_add(1, Ordering::Relaxed);

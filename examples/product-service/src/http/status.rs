@@ -12,8 +12,9 @@ use crate::limiter::Decisions;
 /// What this replica has counted since it started. At rest, also summed over replicas:
 /// `requests = hits + misses`, `misses = led + followed`, `led = reads + double_check_hits`.
 ///
-/// Calls, executions and waits are the library's numbers; reads are counted where the database is asked. So
-/// the last equation compares two countings that know nothing of each other.
+/// Hits, misses and winners are the library's numbers; requests are counted where they are answered, and reads where
+/// the database is asked. So the first and the last equation compare countings that know nothing of each other. The
+/// middle one says what `followed` is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// Which replica this is.
@@ -57,15 +58,14 @@ impl Status {
             .snapshot_of("products")
             .unwrap_or_default();
         let outcomes = page.outcomes;
-        let requests = outcomes.total() - outcomes.failed;
         let hits = outcomes.fresh + outcomes.stale;
-        let misses = requests - hits;
+        let misses = outcomes.total() - outcomes.failed - hits;
         let double_check_hits = page.incidents.double_check_hits;
         // Counted by bodies and not by callers: a client that goes away ends its call, and not the read.
         let led = page.executions.total() + outcomes.bypassed + double_check_hits;
         Self {
             instance: replica.config.instance.clone(),
-            requests,
+            requests: replica.requests.load(Ordering::Relaxed),
             hits,
             misses,
             led,

@@ -88,6 +88,7 @@ async fn replica(token: Option<&str>) -> Arc<Replica> {
         .unwrap(),
         coalescer,
         draining: AtomicBool::new(false),
+        requests: AtomicU64::new(0),
         not_found: AtomicU64::new(0),
         metrics: PrometheusBuilder::new().build_recorder().handle(),
         config,
@@ -321,6 +322,27 @@ async fn a_status_adds_up() {
     assert_eq!((number("hits"), number("misses")), (3, 2));
     assert_eq!((number("led"), number("followed")), (2, 0));
     assert_eq!((number("reads"), number("not_found")), (2, 2));
+}
+
+#[tokio::test]
+async fn a_method_that_is_not_there_is_no_product_read() {
+    let replica = replica(None).await;
+    replica.limiter.set_limit(crate::limiter::Limit {
+        limit: 1,
+        window_ms: 10_000,
+    });
+    let ask = |method: Method| Request::builder().method(method).uri("/api/v1/products/1");
+    for (method, status, asked) in [
+        (Method::DELETE, StatusCode::METHOD_NOT_ALLOWED, 0),
+        (Method::POST, StatusCode::METHOD_NOT_ALLOWED, 0),
+        (Method::GET, StatusCode::OK, 1),
+    ] {
+        let request = ask(method).body(Body::empty()).unwrap();
+        let (answered, ..) = send(&replica, request).await;
+        // Its Redis is not there, so whoever is counted is let through.
+        let decided = replica.limiter.decisions().failed_open;
+        assert_eq!((answered, decided), (status, asked));
+    }
 }
 
 #[tokio::test]

@@ -105,11 +105,16 @@ async fn another_limit_counts_from_now_on() {
 async fn a_redis_that_hangs_holds_nobody_up_and_counts_again_when_it_is_back() {
     let fleet = Fleet::of(1, &[]).await;
     let limit = Limit {
-        limit: 2,
+        limit: 100,
         window_ms: 60_000,
     };
     let limiter = Limiter::new(&fleet.redis.url(), limit, Duration::from_millis(150)).unwrap();
-    assert_eq!(limiter.decide(None).await, Decision::Allowed);
+    // The first one connects, and loads the script.
+    crate::fleet::eventually("it counts", async || {
+        limiter.decide(None).await == Decision::Allowed
+    })
+    .await;
+    let before = limiter.decisions().failed_open;
     fleet.redis.freeze();
     let begun = Instant::now();
     assert_eq!(limiter.decide(None).await, Decision::FailedOpen);
@@ -120,5 +125,6 @@ async fn a_redis_that_hangs_holds_nobody_up_and_counts_again_when_it_is_back() {
         limiter.decide(None).await != Decision::FailedOpen
     })
     .await;
-    assert_eq!(limiter.decisions().failed_open, 1);
+    // While it comes back, more of them may meet nobody.
+    assert!(limiter.decisions().failed_open > before);
 }

@@ -67,19 +67,12 @@ async fn it_shows_its_configuration_once_and_ends_in_order_when_it_is_told_to() 
     let url = format!("http://{address}/api/v1/products/1");
     let asked = tokio::spawn(client.get(url).send());
     let metrics = format!("http://{address}/metrics");
-    loop {
-        let page = client
-            .get(&metrics)
-            .send()
-            .await
-            .unwrap()
-            .text()
-            .await
-            .unwrap();
-        if page.contains("product_database_reads_total 1") {
-            break;
-        }
-    }
+    eventually("it reads", async || {
+        let page = client.get(&metrics).send().await.unwrap();
+        let page = page.text().await.unwrap();
+        page.contains("product_database_reads_total 1")
+    })
+    .await;
     signal(&child, "-TERM").await;
     line_with(&mut lines, "draining").await;
     assert_eq!(asked.await.unwrap().unwrap().status(), StatusCode::OK);

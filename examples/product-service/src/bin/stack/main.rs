@@ -170,7 +170,10 @@ impl Check {
         }
         let wanted =
             |case: &&Case| self.only.is_empty() || self.only.iter().any(|name| name == case.name);
-        let mut stack = Stack::start(&self.told.set, Duration::from_secs(1)).await?;
+        // A machine that is busy with other things must not be taken for a silent Redis: the limit is exact.
+        let mut set = vec![("LIMITER_DEADLINE".to_owned(), "1s".to_owned())];
+        set.extend(self.told.set.iter().cloned());
+        let mut stack = Stack::start(&set, Duration::from_secs(1)).await?;
         let mut rows = Vec::new();
         for case in CASES.iter().filter(wanted) {
             let began = Instant::now();
@@ -203,7 +206,7 @@ impl Check {
         } else {
             println!("{}", table(rows));
             println!(
-                "`slow` is above the target, and below five times as much: others may use the machine."
+                "`slow` is above the target by less than five times what it allows: others may use the machine."
             );
             let word = if failed == 0 { "ok" } else { "FAILED" };
             println!("test result: {word}. {passed} passed; {failed} failed");

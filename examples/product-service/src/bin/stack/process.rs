@@ -1,10 +1,12 @@
 //! Child processes: each with a log of its own, and ended with the value that stands for it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +14,16 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a process may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The variables that a child shares with whoever calls this: where programs and files are, and what a panic shows.
+const INHERITED: [&str; 6] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "RUST_BACKTRACE",
+];
 
 /// What to start, and how it is ended.
 pub struct Program {
@@ -115,6 +127,13 @@ impl Program {
         words.extend(self.command.iter().cloned());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
+        // A setting of whoever calls this must not change what it shows: `RATE_LIMIT`, `PGPORT`, `COALESCE_DISABLED`.
+        command
+            .env_clear()
+            .envs(INHERITED.iter().filter_map(|name| {
+                let value = std::env::var_os(name)?;
+                Some((name, value))
+            }));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
@@ -247,9 +266,15 @@ pub fn need(program: &str) -> Result<String> {
 /// Below those that the system hands out to clients: one of them, while it connects in vain to a server
 /// that is gone, would get that very port and keep the server from coming back.
 pub fn free_port() -> io::Result<u16> {
+    // Handed out is not yet taken: a server needs a while until it listens.
+    static HANDED_OUT: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
     let mut last = io::Error::other("no free port");
     for _ in 0..100 {
         let port = fastrand::u16(12_000..32_000);
+        let mut handed_out = HANDED_OUT.lock().unwrap_or_else(PoisonError::into_inner);
+        if !handed_out.insert(port) {
+            continue;
+        }
         match std::net::TcpListener::bind(("127.0.0.1", port)) {
             Ok(_) => return Ok(port),
             Err(error) => last = error,

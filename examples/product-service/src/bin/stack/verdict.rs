@@ -5,8 +5,8 @@ use std::time::Duration;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 
-/// Times are those of a machine with two cores to itself. On one that is shared they are a failure when they
-/// are so many times as long.
+/// Times are those of a machine with two cores to itself. On one that is shared they are a failure when what is added
+/// to the time that has to pass is so many times as long.
 const SLACK: u32 = 5;
 
 /// One case of the acceptance, and its figures.
@@ -103,9 +103,9 @@ impl Row {
         );
     }
 
-    /// A time that may be this long.
-    pub fn within(&mut self, what: &str, target: Duration, measured: Duration) {
-        let fails = target * SLACK;
+    /// A time that cannot be shorter than `base`, a delay or a lease, and may be longer by `margin`.
+    pub fn within(&mut self, what: &str, base: Duration, margin: Duration, measured: Duration) {
+        let (target, fails) = (base + margin, base + margin * SLACK);
         let verdict = match measured {
             time if time <= target => Verdict::Ok,
             time if time <= fails => Verdict::Slow,
@@ -180,11 +180,11 @@ mod tests {
         let second = Duration::from_secs(1);
         let verdict_of = |measured| {
             let mut row = Row::new("a", "b");
-            row.within("time", second, measured);
+            row.within("time", 10 * second, second, measured);
             row.count("reads", 1, 1_usize);
             row.verdict
         };
-        let of = [1, 2, 5, 6].map(|seconds| verdict_of(seconds * second));
+        let of = [11, 12, 15, 16].map(|seconds| verdict_of(seconds * second));
         assert_eq!(
             of,
             [Verdict::Ok, Verdict::Slow, Verdict::Slow, Verdict::Failed]

@@ -1,7 +1,7 @@
 //! A repository that counts its reads, takes its time, and fails when it is told to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,6 +18,10 @@ pub(super) struct Counting {
     takes: Duration,
     /// How many of the next reads fail.
     pub(super) fails: AtomicU64,
+    /// How long a write takes to say that it is done.
+    pub(super) confirms_in: Mutex<Duration>,
+    /// Whether nobody hears that a write is done.
+    pub(super) is_cut_off: AtomicBool,
     pub(super) row: Mutex<Option<Product>>,
 }
 
@@ -31,6 +35,8 @@ impl Counting {
             reads: AtomicU64::new(0),
             takes,
             fails: AtomicU64::new(0),
+            confirms_in: Mutex::default(),
+            is_cut_off: AtomicBool::new(false),
             row: Mutex::new(row),
         })
     }
@@ -66,6 +72,12 @@ impl Repository for Counting {
                 ..lamp()
             });
         }
-        Ok(row.clone())
+        let written = row.clone();
+        drop(row);
+        sleep(*self.confirms_in.lock().await).await;
+        if self.is_cut_off.load(Ordering::SeqCst) {
+            return Err(DatabaseDown);
+        }
+        Ok(written)
     }
 }

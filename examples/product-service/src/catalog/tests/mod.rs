@@ -11,7 +11,7 @@ use coalesce::coordination::Coordinator;
 use coalesce::{Coalescer, MemoryCoordinator};
 use rust_decimal::Decimal;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use counting::Counting;
@@ -192,6 +192,30 @@ async fn after_a_write_no_replica_answers_what_was_read_before() {
     sleep(Duration::from_secs(1)).await;
     assert_eq!(one.product(7).await.unwrap().unwrap().name, "Torch");
     assert_eq!(repository.reads(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writer_that_goes_away_leaves_no_old_product() {
+    let repository = Counting::with(Some(lamp()));
+    *repository.confirms_in.lock().await = Duration::from_millis(100);
+    let [one, other] = replicas(&repository).await;
+    assert_eq!(other.product(7).await, Ok(Some(lamp())));
+    // The row is written, and the client does not wait until that is said.
+    let gone = timeout(Duration::from_millis(50), one.write(7, renamed("Torch")));
+    assert!(gone.await.is_err());
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(other.product(7).await.unwrap().unwrap().name, "Torch");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_nobody_confirmed_leaves_no_old_product() {
+    let repository = Counting::with(Some(lamp()));
+    repository.is_cut_off.store(true, Ordering::SeqCst);
+    let [one, other] = replicas(&repository).await;
+    assert_eq!(other.product(7).await, Ok(Some(lamp())));
+    let written = one.write(7, renamed("Torch")).await;
+    assert_eq!(written, Err(WriteError::Database));
+    assert_eq!(other.product(7).await.unwrap().unwrap().name, "Torch");
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,7 +37,7 @@ pub const CASES: &[Case] = cases! {
     "slower", "60 requests, D 6 s: longer than the proxy's patience", sharing::slower;
     "warm", "300 requests, warm", sharing::warm;
     "burst", "1,000 requests/s for 1 s, cold key, D 20 ms", sharing::thousand;
-    "update", "PUT while a read is in flight, D 500 ms", sharing::update;
+    "update", "PUT while a read is in flight, D 2 s", sharing::update;
     "leader", "leading replica killed in the read, D 1 s", failing::leader;
     "database", "300 requests, the database fails, D 1 s", failing::database;
     "postgres", "300 requests, PostgreSQL crashed", failing::postgres;

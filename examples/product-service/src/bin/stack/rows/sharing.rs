@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use reqwest::Client;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub async fn cold(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let commands = stack.redis.commands().await?;
     seen.judge(row, 200, 300, 1);
     row.at_most("Redis commands", 900, commands.values().sum());
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(100), ms(150), seen.answers.p99());
     Ok(())
 }
 
@@ -70,7 +70,7 @@ pub async fn missing(stack: &mut Stack, row: &mut Row) -> Result<()> {
     stack.faults(100, false).await?;
     let seen = seen(stack, at_once(stack, MISSING, 300)).await?;
     seen.judge(row, 404, 300, 1);
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(100), ms(150), seen.answers.p99());
     Ok(())
 }
 
@@ -78,7 +78,7 @@ pub async fn slow(stack: &mut Stack, row: &mut Row) -> Result<()> {
     stack.faults(800, false).await?;
     let seen = seen(stack, at_once(stack, PRODUCT, 300)).await?;
     seen.judge(row, 200, 300, 1);
-    row.within("longest", ms(1_000), seen.answers.longest());
+    row.within("longest", ms(800), ms(200), seen.answers.longest());
     Ok(())
 }
 
@@ -86,7 +86,7 @@ pub async fn slower(stack: &mut Stack, row: &mut Row) -> Result<()> {
     stack.faults(6_000, false).await?;
     let seen = seen(stack, at_once(stack, PRODUCT, 60)).await?;
     seen.judge(row, 200, 60, 1);
-    row.within("longest", ms(6_500), seen.answers.longest());
+    row.within("longest", ms(6_000), ms(500), seen.answers.longest());
     Ok(())
 }
 
@@ -96,7 +96,7 @@ pub async fn warm(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let seen = seen(stack, at_once(stack, PRODUCT, 300)).await?;
     seen.judge(row, 200, 300, 0);
     row.count("hits", 300, self::hits(stack).await? - hits);
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(0), ms(250), seen.answers.p99());
     Ok(())
 }
 
@@ -115,27 +115,33 @@ pub async fn thousand(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let load = steady(&stack.http, |_| url.clone(), 1_000, Duration::from_secs(1));
     let seen = seen(stack, load).await?;
     seen.judge(row, 200, 1_000, 1);
-    row.within("p99", ms(250), seen.answers.p99());
+    row.within("p99", ms(20), ms(230), seen.answers.p99());
     Ok(())
 }
 
 /// One replica reads, another writes, and every reader that comes after the write sees it.
 pub async fn update(stack: &mut Stack, row: &mut Row) -> Result<()> {
-    stack.faults(500, false).await?;
     let urls: Vec<_> = stack
         .replicas
         .iter()
         .map(|replica| product(&replica.url(), PRODUCT))
         .collect();
     let before = get(&stack.http, &urls[0]).await.body;
-    let stocks = before["stocks"].as_i64().unwrap_or_default() + 1;
+    let old = before["stocks"]
+        .as_i64()
+        .context("a product without stocks")?;
+    let stocks = old + 1;
     stack.redis.forget().await?;
+    // As long as the write may take, and the read behind it, on a machine that is busy with other things.
+    stack.replicas[0].faults(2_000, false).await?;
 
+    let reads = stack.postgres.reads().await?;
     let flight = tokio::spawn({
         let (http, url) = (stack.http.clone(), urls[0].clone());
         async move { get(&http, &url).await }
     });
-    stack.calls_in_progress(1.0).await?;
+    // The delay is behind the read: from here on the old row is on its way.
+    stack.postgres.reads_exceed(reads).await?;
     put(&stack.http, &urls[1], before, stocks).await?;
     row.holds(
         "the read was still in flight",
@@ -147,7 +153,12 @@ pub async fn update(stack: &mut Stack, row: &mut Row) -> Result<()> {
         stocks.cast_unsigned(),
         read(stack, &urls[2]).await,
     );
-    flight.await?;
+    let read_before = flight.await?.body["stocks"].as_u64();
+    row.count(
+        "stocks of that flight: the old ones",
+        old.cast_unsigned(),
+        read_before.unwrap_or(u64::MAX),
+    );
     for url in &urls {
         row.count(
             "new stocks, after that flight",

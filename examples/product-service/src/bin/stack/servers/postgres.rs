@@ -1,8 +1,9 @@
 //! A private PostgreSQL in a folder of its own, and how many reads of products it has run.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::process::{Signal, geteuid};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection, PgConnection, PgPool};
@@ -112,6 +113,17 @@ impl Postgres {
         .await
         .context("PostgreSQL does not say how many reads it has run")?;
         Ok(u64::try_from(reads)?)
+    }
+
+    /// Waits until it has run more reads than these.
+    pub async fn reads_exceed(&self, reads: u64) -> Result<()> {
+        for _ in 0..1_500 {
+            if self.reads().await? > reads {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        bail!("the database was never read")
     }
 }
 
