@@ -1,8 +1,8 @@
 //! The way to Redis is slow, stalls, breaks, or loses what it carries.
 
-use coalesce_rig::{Burst, Cut, Mode, Site, Way, holds, now_micros};
-
 use std::time::Duration;
+
+use coalesce_rig::{Burst, Cut, Mode, Site, Way, holds, now_micros};
 
 use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, load, meanwhile};
 
