@@ -91,7 +91,7 @@ impl Servers {
         match self {
             Self::Standalone(..) => {}
             Self::Cluster(cluster) => cluster.fail_over(cluster.replica_of(primary)),
-            Self::Sentinel(sentinels) => drop(sentinels.fail_over()),
+            Self::Sentinel(sentinels) => sentinels.fail_over_for_all(),
         }
     }
 

@@ -127,6 +127,15 @@ impl Sentinels {
         self.moved_from(before)
     }
 
+    /// The same, until the old primary follows the new one: for two seconds more it takes writes of those who do not know.
+    pub(crate) fn fail_over_for_all(&self) {
+        let before = self.primary().expect("a primary");
+        self.fail_over();
+        eventually("the old primary follows", || {
+            !is_primary(&self.servers[before])
+        });
+    }
+
     /// Waits until all running sentinels name another primary than this one, which takes itself for it.
     pub fn moved_from(&self, before: usize) -> usize {
         eventually("the sentinels name another primary", || {
