@@ -41,15 +41,7 @@ async fn a_read_that_does_not_end_in_time_is_handed_over_at_once() {
     let begun = Instant::now();
     let leads = fleet.replicas[0].url(LAMP);
     let leads = tokio::spawn(fleet.client.get(leads).send());
-    eventually("a read is in flight", async || {
-        fleet.sum("reads").await == 1
-    })
-    .await;
-    let follows = tokio::spawn(fleet.asking(1, LAMP));
-    eventually("the other follows", async || {
-        fleet.replicas[1].shared.coalescer.subscriptions() == 1
-    })
-    .await;
+    let follows = fleet.follower_of_the_read(LAMP).await;
     fleet.replicas[0].tell_to_end();
     // Its lock would have lived for a minute.
     assert_eq!(follows.await.unwrap().status(), StatusCode::OK);

@@ -141,15 +141,7 @@ async fn a_redis_that_hangs_is_503_within_two_seconds_also_for_those_who_wait_fo
     let variables = [DEADLINES[0], DEADLINES[1], ("DATABASE_DELAY", "60s")];
     let fleet = Fleet::of(2, &variables).await;
     let leads = tokio::spawn(fleet.asking(0, LAMP));
-    eventually("a read is in flight", async || {
-        fleet.sum("reads").await == 1
-    })
-    .await;
-    let follows = tokio::spawn(fleet.asking(1, LAMP));
-    eventually("the other follows", async || {
-        fleet.replicas[1].shared.coalescer.subscriptions() == 1
-    })
-    .await;
+    let follows = fleet.follower_of_the_read(LAMP).await;
     fleet.redis.freeze();
     let begun = Instant::now();
     let (follows, comes) = tokio::join!(follows, fleet.get(1, "/api/v1/products/2"));

@@ -121,6 +121,15 @@ impl Fleet {
         }
     }
 
+    /// Waits for the first read of all, and has the second replica follow it.
+    pub(crate) async fn follower_of_the_read(&self, path: &str) -> JoinHandle<Response> {
+        eventually("a read is in flight", async || self.sum("reads").await == 1).await;
+        let follows = tokio::spawn(self.asking(1, path));
+        let there = &self.replicas[1].shared.coalescer;
+        eventually("the other follows", async || there.subscriptions() == 1).await;
+        follows
+    }
+
     /// A counter of the status, summed over all replicas.
     pub(crate) async fn sum(&self, counter: &str) -> u64 {
         let mut sum = 0;

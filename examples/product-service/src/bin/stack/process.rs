@@ -222,6 +222,13 @@ impl Process {
         }
     }
 
+    /// The same, until a GET of `url` is answered by 200.
+    pub async fn answers_at(&mut self, http: &reqwest::Client, url: &str) -> Result<()> {
+        let asked = async || http.get(url).send().await;
+        self.comes_up(async || asked().await.is_ok_and(|answer| answer.status() == 200))
+            .await
+    }
+
     /// The last lines of what it said.
     pub fn tail(&self) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();

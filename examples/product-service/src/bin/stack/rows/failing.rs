@@ -112,13 +112,7 @@ pub async fn postgres(stack: &mut Stack, row: &mut Row) -> Result<()> {
         answers.longest(),
     );
     stack.postgres.restart().await?;
-    row.within(
-        "200 at each replica, once it is back",
-        Duration::ZERO,
-        Duration::from_secs(2),
-        serve_again(stack).await?,
-    );
-    Ok(())
+    serve_again(stack, row).await
 }
 
 pub async fn redis(stack: &mut Stack, row: &mut Row) -> Result<()> {
@@ -141,17 +135,11 @@ pub async fn redis(stack: &mut Stack, row: &mut Row) -> Result<()> {
         failed_open(stack).await? - before,
     );
     stack.redis.restart().await?;
-    row.within(
-        "200 at each replica, once it is back",
-        Duration::ZERO,
-        Duration::from_secs(2),
-        serve_again(stack).await?,
-    );
-    Ok(())
+    serve_again(stack, row).await
 }
 
-/// How long it takes from now until each replica serves the product.
-async fn serve_again(stack: &Stack) -> Result<Duration> {
+/// What failed is back: each replica serves the product.
+async fn serve_again(stack: &Stack, row: &mut Row) -> Result<()> {
     let back = Instant::now();
     for replica in &stack.replicas {
         while get(&stack.http, &product(&replica.url(), PRODUCT))
@@ -167,7 +155,13 @@ async fn serve_again(stack: &Stack) -> Result<Duration> {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
-    Ok(back.elapsed())
+    row.within(
+        "200 at each replica, once it is back",
+        Duration::ZERO,
+        Duration::from_secs(2),
+        back.elapsed(),
+    );
+    Ok(())
 }
 
 async fn failed_open(stack: &Stack) -> Result<u64> {

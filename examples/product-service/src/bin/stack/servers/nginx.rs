@@ -41,14 +41,7 @@ impl Nginx {
             .arguments([file.display().to_string()])
             .start(logs)?;
         let there = format!("http://127.0.0.1:{port}/healthz");
-        process
-            .comes_up(async || {
-                http.get(&there)
-                    .send()
-                    .await
-                    .is_ok_and(|answer| answer.status() == 200)
-            })
-            .await?;
+        process.answers_at(http, &there).await?;
         Ok(Self { process, port })
     }
 

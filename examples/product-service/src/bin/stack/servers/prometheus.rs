@@ -57,14 +57,7 @@ impl Prometheus {
             .within(&folder)
             .start(logs)?;
         let there = format!("http://127.0.0.1:{port}/-/ready");
-        process
-            .comes_up(async || {
-                http.get(&there)
-                    .send()
-                    .await
-                    .is_ok_and(|answer| answer.status() == 200)
-            })
-            .await?;
+        process.answers_at(http, &there).await?;
         Ok(Self {
             process,
             folder,

@@ -96,14 +96,8 @@ impl Replica {
 
     /// Waits until it serves.
     pub async fn comes_up(&mut self) -> Result<()> {
-        let (http, there) = (self.http.clone(), format!("{}/readyz", self.url()));
-        let ready = async || {
-            http.get(&there)
-                .send()
-                .await
-                .is_ok_and(|answer| answer.status() == 200)
-        };
-        self.process.comes_up(ready).await
+        let ready = format!("{}/readyz", self.url());
+        self.process.answers_at(&self.http, &ready).await
     }
 
     /// Kills it, as a crash would.
