@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use coalesce::{Coalescer, Position, Scope};
 use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site, fleet, now_micros};
+use tokio::runtime::Runtime;
 
 const POD: &str = env!("CARGO_BIN_EXE_pod");
 
@@ -81,11 +82,7 @@ fn one_pod_turns_the_switch_and_all_obey_without_any_traffic() {
 fn a_position_stays_while_redis_is_gone_and_ends_when_it_was_to_end() {
     let _alone = alone();
     let server = RedisServer::start();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let coalescer = runtime.block_on(operator(&server));
     let call = |namespace: &'static str| {
         runtime.block_on(coalescer.call(namespace).run(|| async { 1 }));
@@ -154,11 +151,7 @@ fn twelve_pods_obey_within_milliseconds_of_the_news_and_within_a_second_without(
         let set = connection.command(&["HSET", "rig:switch", "~all", text]);
         assert!(set.is_ok());
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let operator = runtime.block_on(operator(&server));
     let pushed = delays(&mut pods, 200, |on| {
         let position = if on { Position::on() } else { Position::off() };
@@ -178,11 +171,7 @@ fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
     let _alone = alone();
     let (server, ledger) = (RedisServer::start(), Ledger::default());
     let mut pods = fleet(POD, 12, &server, &ledger);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = runtime();
     let operator = runtime.block_on(operator(&server));
     for pod in &mut pods {
         pod.begin(&Burst {
@@ -224,6 +213,15 @@ fn a_switch_that_flips_ten_times_a_second_for_ten_seconds_strands_nobody() {
     for pod in &mut pods {
         assert_eq!(pod.state().in_flight, 0);
     }
+}
+
+/// For the one who turns the switch.
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 async fn operator(server: &RedisServer) -> Coalescer {
