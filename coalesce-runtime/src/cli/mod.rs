@@ -134,8 +134,7 @@ async fn connect(url: Option<String>, prefix: &str) -> Result<RedisCoordinator, 
             return Ok(redis);
         }
         let fault = redis.health().last_fault.map(|last| last.fault);
-        // Who turns us away means it; who is slow may only be busy.
-        if fault != Some(Fault::Timeout) || now() - begun > REACHING {
+        if is_final(fault) || now() - begun > REACHING {
             let why = fault.map_or_else(|| "no answer".to_owned(), |fault| fault.to_string());
             return Err(Trouble::Unreachable(format!("no Redis there: {why}")));
         }
@@ -143,9 +142,22 @@ async fn connect(url: Option<String>, prefix: &str) -> Result<RedisCoordinator, 
     }
 }
 
+/// Who turns us away means it; who is slow, or was not heard of yet, may only be busy.
+const fn is_final(fault: Option<Fault>) -> bool {
+    !matches!(fault, None | Some(Fault::Timeout))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_silent_is_waited_for_and_who_turns_us_away_is_not() {
+        assert!(!is_final(None));
+        assert!(!is_final(Some(Fault::Timeout)));
+        assert!(is_final(Some(Fault::Disconnected)));
+        assert!(is_final(Some(Fault::Refused)));
+    }
 
     const PAGES: [&str; 3] = [
         include_str!("../../../docs/operating.md"),
