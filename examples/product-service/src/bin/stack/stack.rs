@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use futures_util::future::{join_all, try_join_all};
+use product_service::http::Status;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::TempDir;
 
 use crate::process::Process;
-use crate::servers::{Nginx, Postgres, Prometheus, Redis, Replica, Settings, Status};
+use crate::servers::{Nginx, Postgres, Prometheus, Redis, Replica, Settings};
 
 const REPLICAS: usize = 3;
 
@@ -94,14 +95,14 @@ impl Stack {
         try_join_all(self.replicas.iter().map(Replica::status)).await
     }
 
+    /// One counter, summed over the replicas.
+    pub async fn sum(&self, of: fn(&Status) -> u64) -> Result<u64> {
+        Ok(self.statuses().await?.iter().map(of).sum())
+    }
+
     /// How many reads of the database the replicas have begun.
     pub async fn reads_begun(&self) -> Result<u64> {
-        Ok(self
-            .statuses()
-            .await?
-            .iter()
-            .map(|status| status.reads)
-            .sum())
+        self.sum(|status| status.reads).await
     }
 
     /// Waits until so many calls of the product read are in progress, over those replicas that answer.

@@ -134,6 +134,8 @@ async fn the_winner_checks_again_before_it_asks_the_database() {
     let page = other.coalescer.snapshot_of("products").unwrap();
     assert_eq!(page.outcomes.fresh, 0);
     assert_eq!(page.incidents.double_check_hits, 1);
+    // Its call has followed, which the status does not count a second time.
+    assert_eq!(page.outcomes.followed, 1);
 }
 
 #[tokio::test(start_paused = true)]

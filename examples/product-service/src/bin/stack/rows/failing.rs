@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use product_service::http::Status;
 use tokio::time::Instant;
 
 use super::product;
@@ -119,7 +120,7 @@ pub async fn redis(stack: &mut Stack, row: &mut Row) -> Result<()> {
     let url = product(&stack.nginx.url(), PRODUCT);
     stack.limit(10_000, 10_000).await?;
     get(&stack.http, &url).await;
-    let before = failed_open(stack).await?;
+    let before = stack.sum(failed_open).await?;
     stack.redis.kill();
     let answers = burst(&stack.http, &url, 60).await;
     row.holds("60 × 503", answers.with(503) == 60, answers.statuses());
@@ -132,7 +133,7 @@ pub async fn redis(stack: &mut Stack, row: &mut Row) -> Result<()> {
     row.count(
         "admitted by a limiter without Redis",
         60,
-        failed_open(stack).await? - before,
+        stack.sum(failed_open).await? - before,
     );
     stack.redis.restart().await?;
     serve_again(stack, row).await
@@ -164,11 +165,6 @@ async fn serve_again(stack: &Stack, row: &mut Row) -> Result<()> {
     Ok(())
 }
 
-async fn failed_open(stack: &Stack) -> Result<u64> {
-    Ok(stack
-        .statuses()
-        .await?
-        .iter()
-        .map(|status| status.limiter.failed_open)
-        .sum())
+const fn failed_open(status: &Status) -> u64 {
+    status.limiter.failed_open
 }
