@@ -54,9 +54,9 @@ impl Started {
     pub async fn new(config: Config) -> Result<Self, StartError> {
         // Before the coalescer: what is counted without a recorder goes nowhere.
         let metrics = recorder();
-        let database = Postgres::connect(config.database_url.as_str()).await;
+        let database = Postgres::connect(config.database_url.as_str(), config.database_wait).await;
         let database = database.map_err(StartError::Database)?;
-        let faults = Arc::new(Faults::with_delay(config.database_delay));
+        let faults = Arc::new(Faults::new(config.database_delay, config.database_fails));
         let coalescer = coalescer(&config).await?;
         let repository = Arc::new(Faulty::new(database.clone(), Arc::clone(&faults)));
         let limiter = Limiter::new(
