@@ -42,6 +42,32 @@ fn replicas_are_told_nothing_that_they_do_not_read() {
 }
 
 #[test]
+fn the_readme_explains_each_variable_that_a_replica_reads() {
+    let is_name =
+        |word: &&str| word.len() > 3 && word.bytes().all(|b| b == b'_' || b.is_ascii_uppercase());
+    let names: BTreeSet<_> = CONFIG.split('"').filter(is_name).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let (_, table) = README.split_once("| variable | default | |").unwrap();
+    for name in names {
+        assert!(table.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn nginx_has_the_patience_that_the_readme_names() {
+    let template = read("examples/product-service/deploy/nginx/nginx.conf.template");
+    for (setting, said) in [
+        ("proxy_connect_timeout 2s;", "connect timeout of 2 s"),
+        ("proxy_read_timeout 5s;", "after 5 s"),
+        ("client_header_timeout 10s;", "10 s for the head"),
+        ("client_body_timeout 10s;", "10 s for the head"),
+    ] {
+        assert!(template.contains(&format!(" {setting}\n")), "{setting}");
+        assert!(README.contains(said), "{said}");
+    }
+}
+
+#[test]
 fn compose_gives_nginx_every_name_of_its_template() {
     let template = read("examples/product-service/deploy/nginx/nginx.conf.template");
     let names: BTreeSet<_> = template
