@@ -1,9 +1,10 @@
 //! The files of the stack: what they name is there, and what they ask for is measured.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use product_service::config::Config;
 use serde_json::Value;
 
 const CONFIG: &str = include_str!("../src/config/mod.rs");
@@ -25,20 +26,36 @@ fn every_file_that_compose_names_is_there() {
     }
 }
 
-#[test]
-fn replicas_are_told_nothing_that_they_do_not_read() {
+/// What compose tells replicas, as it is when nothing is said to compose.
+fn environment() -> BTreeMap<String, String> {
     let compose = read("docker-compose.yml");
     let (_, environment) = compose.split_once("&replica-environment\n").unwrap();
     let (environment, _) = environment.split_once("\n\n").unwrap();
-    let names: Vec<_> = environment
-        .lines()
-        .filter(|line| !line.trim().starts_with('#'))
-        .map(|line| line.trim().split(':').next().unwrap())
-        .collect();
-    assert!(names.len() > 8, "{names:?}");
-    for name in names {
+    let lines = environment.lines().map(str::trim);
+    let pairs = lines.filter(|line| !line.starts_with('#')).map(|line| {
+        let (name, value) = line.split_once(": ").unwrap();
+        // `${NAME:-default}`
+        let default = value
+            .split_once(":-")
+            .map(|(_, default)| default.trim_end_matches('}'));
+        (name.to_owned(), default.unwrap_or(value).to_owned())
+    });
+    pairs.collect()
+}
+
+#[test]
+fn compose_tells_replicas_what_they_read_and_what_they_would_assume() {
+    let told = environment();
+    assert!(told.len() > 8, "{told:?}");
+    for name in told.keys() {
         assert!(CONFIG.contains(&format!("\"{name}\"")), "{name}");
     }
+    let of_this_stack = ["DATABASE_URL", "REDIS_URL", "TRUSTED_PROXY"];
+    let with = |is_told: &dyn Fn(&str) -> bool| {
+        let lookup = |name: &str| told.get(name).filter(|_| is_told(name)).cloned();
+        Config::read(lookup).unwrap().to_string()
+    };
+    assert_eq!(with(&|_| true), with(&|name| of_this_stack.contains(&name)));
 }
 
 #[test]

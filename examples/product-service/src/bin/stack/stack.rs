@@ -141,18 +141,11 @@ impl Stack {
     }
 }
 
-/// What the replicas are told here and in `docker-compose.yml` alike.
+/// What the replicas are told. Everything else is as it is when nothing is said.
 fn defaults(database: &str, redis: &str) -> Settings {
     let pairs = [
         ("DATABASE_URL", database),
         ("REDIS_URL", redis),
-        ("FRESH_TTL", "10s"),
-        ("PENDING_TTL", "5s"),
-        ("READ_LIMIT", "7s"),
-        ("WAIT_TIMEOUT", "8s"),
-        ("ON_REDIS_ERROR", "fail"),
-        ("RATE_LIMIT", "0"),
-        ("RATE_WINDOW", "10s"),
         ("TRUSTED_PROXY", "127.0.0.1"),
     ];
     pairs

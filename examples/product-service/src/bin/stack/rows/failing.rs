@@ -102,9 +102,10 @@ pub async fn database(stack: &mut Stack, row: &mut Row) -> Result<()> {
 }
 
 pub async fn postgres(stack: &mut Stack, row: &mut Row) -> Result<()> {
-    let url = product(&stack.nginx.url(), PRODUCT);
+    let front = stack.nginx.url();
+    burst(&stack.http, &format!("{front}/healthz"), 300).await;
     stack.postgres.crash().await?;
-    let answers = burst(&stack.http, &url, 300).await;
+    let answers = burst(&stack.http, &product(&front, PRODUCT), 300).await;
     row.holds("300 × 503", answers.with(503) == 300, answers.statuses());
     row.within(
         "longest",
@@ -117,8 +118,10 @@ pub async fn postgres(stack: &mut Stack, row: &mut Row) -> Result<()> {
 }
 
 pub async fn redis(stack: &mut Stack, row: &mut Row) -> Result<()> {
-    let url = product(&stack.nginx.url(), PRODUCT);
+    let front = stack.nginx.url();
+    let url = product(&front, PRODUCT);
     stack.limit(10_000, 10_000).await?;
+    burst(&stack.http, &format!("{front}/healthz"), 60).await;
     get(&stack.http, &url).await;
     let before = stack.sum(failed_open).await?;
     stack.redis.kill();
