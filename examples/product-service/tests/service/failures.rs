@@ -189,5 +189,11 @@ async fn a_replica_that_is_told_to_goes_on_without_redis() {
     let reads = fleet.sum("reads").await;
     assert_eq!(fleet.sum("fail_open").await, reads);
     assert!(reads < 20, "once per replica, and not for each: {reads}");
+    eventually("it knows that Redis is gone", async || {
+        !fleet.replicas[0].shared.coalescer.health().connected
+    })
+    .await;
+    // A replica that serves is not to be taken out of service.
+    assert_eq!(fleet.get(0, "/readyz").await.status(), StatusCode::OK);
     fleet.adds_up().await;
 }
