@@ -37,8 +37,9 @@ impl Stack {
             .timeout(Duration::from_secs(60))
             .build()?;
 
-        let (redis, postgres) = tokio::join!(Redis::start(&logs), Postgres::start(root, &logs));
-        let (redis, postgres) = (redis?, postgres?);
+        // One behind the other: while `initdb` runs nobody would hear what Redis answers.
+        let redis = Redis::start(&logs).await?;
+        let postgres = Postgres::start(root, &logs).await?;
         let mut settings = defaults(&postgres.url(), &redis.url());
         settings.extend(set.iter().cloned());
         let mut replicas = Vec::new();
