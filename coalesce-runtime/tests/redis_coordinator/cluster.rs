@@ -1,8 +1,8 @@
 //! A small cluster: every question reaches the node of its key, and messages cross nodes.
 
 use coalesce_runtime::coordination::{
-    Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen, ServerTime,
-    Status,
+    AbandonAsk, Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen,
+    ServerTime, Status,
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
@@ -92,11 +92,20 @@ async fn messages_are_heard_whichever_node_they_come_from() {
         let (key, token) = (key(number), token(1));
         let mut listener = coordinator.listen(&key).await.unwrap();
         coordinator.begin(&key, &begin(token)).await.unwrap();
-        coordinator.abandon(&key, token).await.unwrap();
+        coordinator
+            .abandon(&key, AbandonAsk::body_failed(token))
+            .await
+            .unwrap();
         let heard = tokio::time::timeout(5 * SECOND, listener.next())
             .await
             .unwrap();
-        assert_eq!(heard, Notice::Message(Message::Abandoned { token }));
+        assert_eq!(
+            heard,
+            Notice::Message(Message::Abandoned {
+                token,
+                body_failed: true
+            })
+        );
     }
     coordinator.close().await.unwrap();
     for node in &nodes {
