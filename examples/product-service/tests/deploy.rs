@@ -1,5 +1,10 @@
 //! The files of the stack: what they name is there, and what they ask for is measured.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and so does what it is built with"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
