@@ -68,7 +68,7 @@ impl CoalescerBuilder {
         }
     }
 
-    /// Coordinates within this process only.
+    /// Coordinates within this process only. What concerns Redis alone, prefix and deadline, is then of no use.
     pub fn in_process(self) -> Self {
         Self {
             backend: Backend::InProcess,
@@ -80,6 +80,9 @@ impl CoalescerBuilder {
     /// share a Redis.
     pub fn coordinator(self, coordinator: Arc<dyn Coordinator>) -> Self {
         Self {
+    ///
+    /// It is as it was made: a prefix or an operation deadline beside it is refused, and so is a Redis coordinator
+    /// whose deadline is above a sixth of the lease.
             backend: Backend::Given(coordinator),
             ..self
         }
@@ -257,6 +260,11 @@ impl CoalescerBuilder {
             ));
         }
         if poll.widest < poll.first {
+        let beside = [
+            ("prefix", self.prefix.is_some()),
+            ("operation_deadline", self.deadline.is_some()),
+        ];
+        problems.extend(self.backend.problems(&beside, lease / 6));
             problems.push(problem(
                 "polls",
                 "the widest pause is below the first".to_owned(),
