@@ -102,9 +102,14 @@ async fn a_position_with_an_end_ends_by_itself() {
         .plus(5_000 * MS);
     let off = Position::off().until(until);
     turn(&fleet.pods[0], &Scope::Everything, off).await;
+    let pod = &fleet.pods[0];
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+    assert!(pod.position(&Scope::Everything).is_some_and(|it| !it.on));
+    assert!(pod.positions().0.is_some());
     tokio::time::sleep(5_000 * MS).await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+    assert_eq!(pod.position(&Scope::Everything), None);
+    assert_eq!(pod.positions().0, None);
 }
 
 #[tokio::test(start_paused = true)]
