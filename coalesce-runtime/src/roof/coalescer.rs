@@ -14,6 +14,8 @@ use crate::books::snapshot::{Counts, Gauges, NamespaceSnapshot, Snapshot};
 use crate::engine::ask::ReplaceAsk;
 use crate::flight::core::Core;
 use crate::words::clock::{Instant, ServerTime, now};
+#[cfg(feature = "axum")]
+use crate::format::envelope::Envelope;
 use crate::words::fault::Fault;
 #[cfg(feature = "axum")]
 use crate::words::key::Key;
@@ -190,10 +192,6 @@ impl Coalescer {
     /// Every position that holds now, as this process knows it: that of everything, and those of namespaces. No round
     /// trip.
     pub fn positions(&self) -> (Option<Position>, BTreeMap<String, Position>) {
-        let mut positions = self.0.core.switchboard.positions();
-        let everything = positions.remove(&Scope::Everything.field());
-        let readable = |field: String| unescape(&field).unwrap_or(field);
-        let of_namespaces = positions.into_iter();
         let now = self.moment_in(Duration::ZERO);
         let (everything, mut of_namespaces) = self.stored_positions();
         of_namespaces.retain(|_, position| position.holds_at(now));
@@ -204,10 +202,21 @@ impl Coalescer {
     pub(crate) fn stored_positions(&self) -> (Option<Position>, BTreeMap<String, Position>) {
         let of_namespaces = of_namespaces.map(|(field, position)| (readable(field), position));
         (everything, of_namespaces.collect())
+        let mut positions = self.0.core.switchboard.positions();
+        let everything = positions.remove(&Scope::Everything.field());
+        let readable = |field: String| unescape(&field).unwrap_or(field);
+        let of_namespaces = positions.into_iter();
     }
 
     /// Puts a state in place from outside any flight. One round trip.
     #[cfg(feature = "axum")]
+    /// Whether an outcome is stored. One round trip.
+    #[cfg(feature = "axum")]
+    pub(crate) async fn is_stored(&self, key: &Key) -> Result<bool, Fault> {
+        let state = self.0.core.coordinator.read(key).await?;
+        Ok(state.is_some_and(|bytes| Envelope::holds_outcome(key, &bytes)))
+    }
+
     pub(crate) async fn replace(&self, key: &Key, ask: &ReplaceAsk) -> Result<bool, Fault> {
         let core = &self.0.core;
         let answer = core.coordinator.replace(key, ask).await;
