@@ -260,6 +260,7 @@ pub(crate) fn route_of_call(coalescer: &Coalescer, policy: &Policy, key: &Key) -
 /// Whether a call of `key` is coalesced, or runs as if the attribute were not there.
 pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
     let core = &coalescer.0.core;
+    coalescer.0.attend();
     let reason = if coalescer.0.disabled {
         BypassReason::Disabled
     } else if !policy.enabled {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::attendants::Attendants;
 use super::builder::CoalescerBuilder;
 use super::direct::DirectCall;
 use super::self_bypass::SelfBypass;
@@ -13,9 +14,9 @@ use crate::books::snapshot::{Counts, Gauges, NamespaceSnapshot, Snapshot};
 #[cfg(feature = "axum")]
 use crate::engine::ask::ReplaceAsk;
 use crate::flight::core::Core;
-use crate::words::clock::{Instant, ServerTime, now};
 #[cfg(feature = "axum")]
 use crate::format::envelope::Envelope;
+use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
 #[cfg(feature = "axum")]
 use crate::words::key::Key;
@@ -40,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) policies: HashMap<usize, Arc<Policy>>,
     /// A process can be told to run every body as if no attribute were there.
     pub(crate) disabled: bool,
+    pub(super) attendants: Attendants,
 }
 
 impl Coalescer {
@@ -200,16 +202,14 @@ impl Coalescer {
 
     /// The same with those that have ended by themselves: they stand there until somebody takes them away.
     pub(crate) fn stored_positions(&self) -> (Option<Position>, BTreeMap<String, Position>) {
-        let of_namespaces = of_namespaces.map(|(field, position)| (readable(field), position));
-        (everything, of_namespaces.collect())
         let mut positions = self.0.core.switchboard.positions();
         let everything = positions.remove(&Scope::Everything.field());
         let readable = |field: String| unescape(&field).unwrap_or(field);
         let of_namespaces = positions.into_iter();
+        let of_namespaces = of_namespaces.map(|(field, position)| (readable(field), position));
+        (everything, of_namespaces.collect())
     }
 
-    /// Puts a state in place from outside any flight. One round trip.
-    #[cfg(feature = "axum")]
     /// Whether an outcome is stored. One round trip.
     #[cfg(feature = "axum")]
     pub(crate) async fn is_stored(&self, key: &Key) -> Result<bool, Fault> {
@@ -217,6 +217,8 @@ impl Coalescer {
         Ok(state.is_some_and(|bytes| Envelope::holds_outcome(key, &bytes)))
     }
 
+    /// Puts a state in place from outside any flight. One round trip.
+    #[cfg(feature = "axum")]
     pub(crate) async fn replace(&self, key: &Key, ask: &ReplaceAsk) -> Result<bool, Fault> {
         let core = &self.0.core;
         let answer = core.coordinator.replace(key, ask).await;
