@@ -6,6 +6,7 @@ mod fleet;
 
 mod advice;
 mod direct;
+mod dropping;
 mod ending;
 mod giving_up;
 mod invalidation;
