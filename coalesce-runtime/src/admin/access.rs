@@ -60,7 +60,8 @@ impl AdminAccess {
     /// without a port, and in whatever case.
     ///
     /// ```
-    /// # use coalesce_runtime::admin::AdminAccess;
+    /// # extern crate coalesce_runtime as coalesce;
+    /// # use coalesce::admin::AdminAccess;
     /// let access = AdminAccess::inner_listener_named(["pod-3.shop.internal"]);
     /// # drop(access);
     /// ```

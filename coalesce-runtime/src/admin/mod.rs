@@ -54,8 +54,9 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
 /// round trips, two or three.
 ///
 /// ```
-/// use coalesce_runtime::Coalescer;
-/// use coalesce_runtime::admin::{AdminAccess, router};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::Coalescer;
+/// use coalesce::admin::{AdminAccess, router};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let coalescer = Coalescer::builder().in_process().build().await?;

@@ -76,13 +76,18 @@ impl Context {
 
 /// Carries the caller's surroundings into a task of its own: the request scope, and the flights it is part of.
 ///
+/// They are taken when this is called, not when the future is polled: call it where the caller's surroundings are. The
+/// tracing span is not taken, nor is what [`carry_task_local`](crate::CoalescerBuilder::carry_task_local) names:
+/// those are the application's to take along. No round trip.
+///
 /// Both are local to a task. Without this, work that a body spawns has no headers, and where it reaches the body's own
 /// key it waits for the very flight it is part of, until `wait_timeout`. What is part of no flight may be spawned
 /// without.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use coalesce_runtime::{Coalescer, carry};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::{Coalescer, carry};
 ///
 /// let coalescer = Coalescer::builder().in_process().build().await?;
 /// let inner = coalescer.clone();
@@ -95,7 +100,7 @@ impl Context {
 ///     })
 ///     .await;
 /// assert_eq!(total, 42);
-/// # Ok::<(), coalesce_runtime::BuildError>(())
+/// # Ok::<(), coalesce::BuildError>(())
 /// # }).unwrap();
 /// ```
 pub fn carry<F: Future>(work: F) -> impl Future<Output = F::Output> {

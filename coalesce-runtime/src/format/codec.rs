@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 /// ```
 /// use std::io;
 ///
-/// use coalesce_runtime::codec::Codec;
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::codec::Codec;
 /// use serde::{Serialize, de::DeserializeOwned};
 ///
 /// /// MessagePack without field names: smaller, and to be used with `version`.

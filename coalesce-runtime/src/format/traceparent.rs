@@ -21,7 +21,8 @@ impl Traceparent {
     /// Reads `00-<32 digits>-<16 digits>-<2 digits>`, in lower case. `None`: it is anything else.
     ///
     /// ```
-    /// use coalesce_runtime::coordination::Traceparent;
+    /// # extern crate coalesce_runtime as coalesce;
+    /// use coalesce::coordination::Traceparent;
     ///
     /// let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     /// assert_eq!(Traceparent::parse(text).unwrap().to_string(), text);

@@ -13,7 +13,8 @@ tokio::task_local! {
 /// The `Debug` form shows names and never values: one of them may be a password.
 ///
 /// ```
-/// use coalesce_runtime::Headers;
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::Headers;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let headers = Headers::new([("X-Tenant-Id", "acme")]);

@@ -19,8 +19,9 @@ pub const PROCESS: &str = "";
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
-/// use coalesce_runtime::Coalescer;
-/// use coalesce_runtime::observing::{Event, Observer};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::Coalescer;
+/// use coalesce::observing::{Event, Observer};
 ///
 /// #[derive(Default)]
 /// struct Bodies(AtomicU64);
@@ -38,7 +39,7 @@ pub const PROCESS: &str = "";
 /// let coalescer = Coalescer::builder().in_process().observer(bodies.clone()).build().await?;
 /// coalescer.call("shop::total").key("acme").run(|| async { 42 }).await;
 /// assert_eq!(bodies.0.load(Ordering::Relaxed), 1);
-/// # Ok::<(), coalesce_runtime::BuildError>(())
+/// # Ok::<(), coalesce::BuildError>(())
 /// # }).unwrap();
 /// ```
 pub trait Observer: Send + Sync + 'static {

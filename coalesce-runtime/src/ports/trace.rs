@@ -14,8 +14,9 @@ use crate::format::traceparent::Traceparent;
 /// ```
 /// use std::sync::{Arc, Mutex};
 ///
-/// use coalesce_runtime::Coalescer;
-/// use coalesce_runtime::observing::TraceContext;
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::Coalescer;
+/// use coalesce::observing::TraceContext;
 ///
 /// struct Traces(&'static str, Arc<Mutex<Vec<String>>>);
 ///
@@ -39,7 +40,7 @@ use crate::format::traceparent::Traceparent;
 /// });
 /// assert_eq!(tokio::join!(total(), total()), (42, 42));
 /// assert_eq!(*linked.lock().unwrap(), [leader]);
-/// # Ok::<(), coalesce_runtime::BuildError>(())
+/// # Ok::<(), coalesce::BuildError>(())
 /// # }).unwrap();
 /// ```
 pub trait TraceContext: Send + Sync + 'static {

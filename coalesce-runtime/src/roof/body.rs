@@ -278,9 +278,10 @@ const fn cause_after(error: &Error) -> Cause {
     match error {
         Error::WaitTimeout { .. } => Cause::TimedOut,
         Error::Unavailable { .. } => Cause::FailOpen,
-        Error::Failed { .. } | Error::Abandoned { .. } | Error::MissingHeader { .. } => {
-            Cause::Abandoned
-        }
+        Error::Failed { .. }
+        | Error::Abandoned { .. }
+        | Error::MissingHeader { .. }
+        | Error::NotConfigured { .. } => Cause::Abandoned,
     }
 }
 

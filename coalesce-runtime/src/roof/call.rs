@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::body::Scene;
-use super::coalescer::Coalescer;
+use super::coalescer::{Coalescer, environment};
 use super::default::default_coalescer;
 use super::entry::Entry;
 use super::need::{Need, Passage, Role};
@@ -32,7 +32,7 @@ pub struct Call {
 
 /// Where a call has its namespace and its policy from.
 #[derive(Clone, Debug)]
-enum Origin {
+pub(crate) enum Origin {
     /// An annotated function, and the path of what was called.
     Site(&'static CallSite, &'static str),
     /// Whoever makes it.
@@ -46,15 +46,26 @@ impl Origin {
             Self::Site(site, path) => (site, path),
         };
         let policy = coalescer.policy_of(site);
-        let namespace = policy
-            .namespace
-            .clone()
-            .unwrap_or_else(|| match site.in_entry {
-                Some(entry) => renamed(path, entry, site.function).into(),
-                None => path.into(),
-            });
-        (namespace, policy)
+        (namespace_of(site, path, &policy), policy)
     }
+
+    /// The namespace, as far as it can be known where there is no coalescer.
+    pub(super) fn namespace(self) -> Arc<str> {
+        match self {
+            Self::Direct(namespace, _) => namespace,
+            Self::Site(site, path) => {
+                namespace_of(site, path, &site.policy(&environment, &mut Vec::new()))
+            }
+        }
+    }
+}
+
+fn namespace_of(site: &CallSite, path: &str, policy: &Policy) -> Arc<str> {
+    let derived = || match site.in_entry {
+        Some(entry) => renamed(path, entry, site.function).into(),
+        None => path.into(),
+    };
+    policy.namespace.clone().unwrap_or_else(derived)
 }
 
 /// What becomes of a call whose key is known.
@@ -69,7 +80,7 @@ pub(crate) enum Route {
 pub(crate) enum Located {
     Here(Coalescer, Scene),
     /// The process has no coalescer: its configuration is wrong.
-    Nowhere,
+    Nowhere(Origin),
     MissingHeader(Coalescer, Arc<Policy>, Arc<str>, Error),
 }
 
@@ -183,7 +194,7 @@ impl Call {
     ) -> Result<(Scene, Ticket), Need<R>> {
         let bypass = |passage| Err(Need::Answer(Box::new(Role::Bypass(passage))));
         match self.locate_on(coalescer) {
-            Located::Nowhere => bypass(Passage(None)),
+            Located::Nowhere(_) => bypass(Passage(None)),
             Located::MissingHeader(coalescer, policy, namespace, error) => {
                 let ticket = Ticket::without_key(&coalescer.0.core.observers, &namespace);
                 if policy.missing_header == MissingHeader::Bypass {
@@ -223,7 +234,7 @@ impl Call {
 
     fn locate_on(self, coalescer: Option<Coalescer>) -> Located {
         let Some(coalescer) = coalescer else {
-            return Located::Nowhere;
+            return Located::Nowhere(self.origin);
         };
         let (namespace, policy) = self.origin.known_to(&coalescer);
         let mut key = self.key;

@@ -32,7 +32,8 @@ impl CoalescerBuilder {
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// use coalesce_runtime::Coalescer;
+    /// # extern crate coalesce_runtime as coalesce;
+    /// use coalesce::Coalescer;
     ///
     /// tokio::task_local! {
     ///     static REQUEST: u64;
@@ -41,7 +42,7 @@ impl CoalescerBuilder {
     /// let coalescer = Coalescer::builder().in_process().carry_task_local(&REQUEST).build().await?;
     /// let call = coalescer.call("shop::total").run(|| async { REQUEST.get() });
     /// assert_eq!(REQUEST.scope(42, call).await, 42);
-    /// # Ok::<(), coalesce_runtime::BuildError>(())
+    /// # Ok::<(), coalesce::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn carry_task_local<T>(mut self, local: &'static LocalKey<T>) -> Self
@@ -67,7 +68,8 @@ impl CoalescerBuilder {
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// use coalesce_runtime::Coalescer;
+    /// # extern crate coalesce_runtime as coalesce;
+    /// use coalesce::Coalescer;
     ///
     /// let exporter = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     /// let scrape = exporter.handle();

@@ -29,8 +29,37 @@ type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One entry: the call of an annotated function with certain arguments, seen from outside.
 ///
-/// Made by the function that `entry = …` names. Where no coalescer can be built, looking finds
-/// nothing and changing does nothing.
+/// Made by the function that `entry = …` names, or by [`DirectCall::entry`](crate::DirectCall::entry). Where no
+/// coalescer can be built, looking finds nothing and changing is an error. What the kill switch turns off is not looked
+/// at by callers, and can be looked at and changed here all the same.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// # extern crate coalesce_runtime as coalesce;
+/// use std::time::Duration;
+///
+/// use coalesce::{Clocks, Coalescer, Policy};
+///
+/// let seconds = Duration::from_secs;
+/// let clocks = Clocks::new(seconds(60), None, seconds(30), Some(seconds(45)))?;
+/// let policy = std::sync::Arc::new(Policy::new(clocks));
+///
+/// let coalescer = Coalescer::builder().in_process().build().await?;
+/// let price = |id: u64| {
+///     let call = coalescer.call("shop::price").key(id).policy(policy.clone());
+///     call.entry(move || async move { 10 * id })
+/// };
+///
+/// assert_eq!(price(7).peek().await?, None);
+/// assert_eq!(price(7).call().await, 70);
+/// price(7).put(65).await?;
+/// assert_eq!(price(7).peek().await?, Some(65));
+/// assert_eq!(price(7).refresh().await, 70);
+/// price(7).invalidate().await?;
+/// assert_eq!(price(7).peek().await?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[must_use]
 pub struct Entry<'a, R> {
     call: Call,
@@ -111,7 +140,8 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
         }
     }
 
-    /// The call itself, as if the annotated function had been called.
+    /// The call itself, as if the annotated function had been called, at the same cost: one round trip for a stored
+    /// value, and for a flight its begin and its finish besides.
     pub async fn call(self) -> R {
         self.work.call(self.call).await
     }
@@ -123,6 +153,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
 
     /// The outcome of a flight that starts now, or of the one in progress: never the value stored
     /// before. Others are served that one meanwhile.
+    ///
+    /// It takes as long as the body and costs a flight's two round trips, begin and finish. Who finds a flight in
+    /// progress waits for it, `wait_timeout` at most.
     pub async fn refresh(self) -> R {
         match self.call.clone().locate().await {
             Located::Here(coalescer, scene) => {
@@ -135,14 +168,16 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
                     }
                 }
             }
-            Located::Nowhere | Located::MissingHeader(..) => self.work.call(self.call).await,
+            Located::Nowhere(_) | Located::MissingHeader(..) => self.work.call(self.call).await,
         }
     }
 
-    /// The key, when there is a coalescer and every header that is part of it.
+    /// The key, when there is a coalescer and every header that is part of it. No round trip.
+    ///
+    /// Without a default coalescer it makes one, as the first call of a process does.
     pub fn key(&self) -> impl Future<Output = Option<Key>> + Send + use<R> {
         let call = self.call.clone();
-        async move { scene_of(call).await.ok().flatten().map(|scene| scene.key) }
+        async move { scene_of(call).await.ok().map(|scene| scene.key) }
     }
 
     /// The stored value, fresh or stale; nothing is run. One round trip.
@@ -153,8 +188,9 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     pub fn peek(&self) -> impl Future<Output = Result<Option<R>, Error>> + Send + use<R> {
         let (call, form) = (self.call.clone(), Arc::clone(&self.form));
         async move {
-            let Some(scene) = scene_of(call).await? else {
-                return Ok(None);
+            let scene = match scene_of(call).await {
+                Err(Error::NotConfigured { .. }) => return Ok(None),
+                found => found?,
             };
             let state = scene.core.coordinator.read(&scene.key).await;
             let state = state.map_err(|fault| unavailable(&scene, fault))?;
@@ -182,13 +218,11 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     /// # Errors
     ///
     /// [`Error::Unavailable`] when the coordinator gave no answer: the value may still be there.
-    /// [`Error::MissingHeader`].
+    /// [`Error::NotConfigured`] where no coalescer can be built: it is still there. [`Error::MissingHeader`].
     pub fn invalidate(&self) -> impl Future<Output = Result<(), Error>> + Send + use<R> {
         let call = self.call.clone();
         async move {
-            let Some(scene) = scene_of(call).await? else {
-                return Ok(());
-            };
+            let scene = scene_of(call).await?;
             let nothing = Produced {
                 status: Status::Invalidated,
                 codec: 0,
@@ -202,18 +236,23 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
     /// Stores an outcome as if a flight had just returned it, and fences the flight in progress. One
     /// round trip. A value above `max_payload` is not stored, and neither is an older one any more.
     ///
+    /// It lives for as long as the policy says: a value for `stale_ttl`, which is zero unless it or `fresh_ttl` is set.
+    /// With such a policy followers of the moment get it, later callers do not, and that is no error.
+    ///
+    /// An `Err` takes the place of a good value, which one that a flight returns behind a stale value does not: it is
+    /// served for `keep_errors`, and with none the next caller leads a new flight.
+    ///
     /// One that got no answer may still be under way, and stored later than what was put in the meantime: after
     /// [`Error::Unavailable`], put again what must be there in the end.
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] when the coordinator gave no answer, [`Error::MissingHeader`].
+    /// [`Error::Unavailable`] when the coordinator gave no answer. [`Error::NotConfigured`] where no coalescer can be
+    /// built: nothing is stored. [`Error::MissingHeader`].
     pub fn put(&self, outcome: R) -> impl Future<Output = Result<(), Error>> + Send + use<R> {
         let (call, form) = (self.call.clone(), Arc::clone(&self.form));
         async move {
-            let Some(scene) = scene_of(call).await? else {
-                return Ok(());
-            };
+            let scene = scene_of(call).await?;
             let produced = form.encode(&outcome, scene.policy.max_payload);
             drop(outcome);
             replace(&scene, produced).await
@@ -246,10 +285,12 @@ async fn replace(scene: &Scene, produced: Produced) -> Result<(), Error> {
     answer.map(drop).map_err(|fault| unavailable(scene, fault))
 }
 
-async fn scene_of(call: Call) -> Result<Option<Scene>, Error> {
+async fn scene_of(call: Call) -> Result<Scene, Error> {
     match call.locate().await {
-        Located::Here(_, scene) => Ok(Some(scene)),
-        Located::Nowhere => Ok(None),
+        Located::Here(_, scene) => Ok(scene),
+        Located::Nowhere(origin) => Err(Error::NotConfigured {
+            namespace: origin.namespace(),
+        }),
         Located::MissingHeader(.., error) => Err(error),
     }
 }

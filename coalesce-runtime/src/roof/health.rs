@@ -37,7 +37,8 @@ impl Coalescer {
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// use coalesce_runtime::{BreakerState, Coalescer};
+    /// # extern crate coalesce_runtime as coalesce;
+    /// use coalesce::{BreakerState, Coalescer};
     ///
     /// let coalescer = Coalescer::builder().in_process().build().await?;
     /// let health = coalescer.health();
@@ -47,7 +48,7 @@ impl Coalescer {
     /// if let Some(last) = health.last_fault {
     ///     println!("last fault: {} {:?} ago", last.fault, last.ago);
     /// }
-    /// # Ok::<(), coalesce_runtime::BuildError>(())
+    /// # Ok::<(), coalesce::BuildError>(())
     /// # }).unwrap();
     /// ```
     pub fn health(&self) -> Health {

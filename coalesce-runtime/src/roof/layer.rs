@@ -17,7 +17,8 @@ use crate::ports::headers::Headers;
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// use coalesce_runtime::{HeadersLayer, Headers};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::{HeadersLayer, Headers};
 /// use http::Request;
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///

@@ -26,7 +26,8 @@ pub struct ConfiguredSite {
 /// then what is wrong is among the [`problems`](ConfiguredSite::problems).
 ///
 /// ```
-/// for site in coalesce_runtime::call_sites() {
+/// # extern crate coalesce_runtime as coalesce;
+/// for site in coalesce::call_sites() {
 ///     println!("{site}");
 /// }
 /// ```
@@ -99,7 +100,8 @@ impl ConfiguredSite {
         self.policy.enabled
     }
 
-    /// Clocks and answers, resolved and checked.
+    /// The policy, resolved and checked: for [`DirectCall::policy`](crate::DirectCall::policy), and to read its
+    /// [`clocks`](Policy::clocks). Everything else of it is in the `Display` form.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }

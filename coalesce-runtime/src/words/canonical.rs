@@ -36,7 +36,8 @@ impl<T: ?Sized> fmt::Debug for Canonical<'_, T> {
 /// of a process is logged.
 ///
 /// ```
-/// use coalesce_runtime::{Key, canonical};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::{Key, canonical};
 ///
 /// #[derive(serde::Serialize)]
 /// struct Search { words: Vec<String>, page: u32 }

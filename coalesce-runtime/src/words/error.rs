@@ -47,6 +47,12 @@ pub enum Error {
         /// The header's name, in lower case.
         header: Arc<str>,
     },
+    /// The process has no coalescer, because its configuration is wrong: what an entry was to change is as it was,
+    /// and other processes go on serving it. Calls run their bodies and never meet this.
+    NotConfigured {
+        /// The call site's namespace.
+        namespace: Arc<str>,
+    },
 }
 
 impl Error {
@@ -58,6 +64,7 @@ impl Error {
             Self::Abandoned { .. } => "abandoned",
             Self::Unavailable { .. } => "unavailable",
             Self::MissingHeader { .. } => "missing_header",
+            Self::NotConfigured { .. } => "not_configured",
         }
     }
 
@@ -68,7 +75,8 @@ impl Error {
             | Self::Failed { namespace, .. }
             | Self::Abandoned { namespace }
             | Self::Unavailable { namespace, .. }
-            | Self::MissingHeader { namespace, .. } => namespace,
+            | Self::MissingHeader { namespace, .. }
+            | Self::NotConfigured { namespace } => namespace,
         }
     }
 }
@@ -102,6 +110,12 @@ impl fmt::Display for Error {
             }
             Self::MissingHeader { namespace, header } => {
                 write!(f, "{namespace} needs the request header {header}")
+            }
+            Self::NotConfigured { namespace } => {
+                write!(
+                    f,
+                    "nothing was done about {namespace}: no coalescer could be built, and the log says why"
+                )
             }
         }
     }

@@ -36,8 +36,9 @@ use crate::words::switch::switch_key;
 ///
 /// ```
 /// use std::time::Duration;
-/// use coalesce_runtime::coordination::{BeginAnswer, BeginAsk, Coordinator, Token};
-/// use coalesce_runtime::{Key, MemoryCoordinator};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::coordination::{BeginAnswer, BeginAsk, Coordinator, Token};
+/// use coalesce::{Key, MemoryCoordinator};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
