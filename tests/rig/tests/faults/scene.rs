@@ -157,14 +157,15 @@ impl<T: Topology> Scene<T> {
         let answers = self.burst(&burst).to_vec();
         let runs = self.ledger.runs();
         let runs: Vec<_> = runs.iter().filter(|run| run.key == key).collect();
-        // A pod that heard of the burst when a run of it had ended is none of that run's callers.
+        // A pod that heard of the burst when a run of it had ended is none of that run's callers. In trouble each run counts.
+        let calm = self.trouble_since.is_none() && matches!(site, Site::InFlight);
         let came_late = |place: &usize| {
             let called = answers
                 .iter()
                 .filter(|a| a.run.as_ref() == Some(&runs[*place].name));
             let first = called.map(|answer| answer.arrived).min().unwrap_or(0);
             let ended = |run: &&Run| run.ended.is_some_and(|end| end < first);
-            matches!(site, Site::InFlight) && runs[..*place].iter().any(ended)
+            calm && runs[..*place].iter().any(ended)
         };
         (0..runs.len()).filter(|place| !came_late(place)).count()
     }
