@@ -44,7 +44,7 @@ pub struct Report {
     pub leaked_subscriptions: u64,
     /// Tasks of processes, beyond those that there were before the first call.
     pub leaked_tasks: u64,
-    /// Connections beyond the three of each process to any server that holds data.
+    /// Connections to servers that hold data, beyond those of each process's three clients.
     pub leaked_connections: u64,
     /// How long it took, after everything was healed, until a run was shared by all processes again.
     pub recovered_ms: u64,

@@ -170,6 +170,20 @@ impl<T: Topology> Scene<T> {
         (0..runs.len()).filter(|place| !came_late(place)).count()
     }
 
+    /// A burst is one run, unless the machine was too busy for a deadline: then the next may be.
+    pub(crate) fn shares_a_run(&mut self, site: Site) {
+        for _ in 0..5 {
+            let (began, unanswered) = (now_micros(), self.unanswered());
+            let runs = self.runs_of_a_burst(site);
+            if runs == 1 {
+                return;
+            }
+            assert_ne!(self.unanswered(), unanswered, "{runs} runs");
+            self.was_too_busy(began);
+        }
+        panic!("no burst was one run");
+    }
+
     pub(crate) fn runs_of(&self, key: &str) -> usize {
         let runs = self.ledger.runs();
         runs.iter().filter(|run| run.key == key).count()

@@ -17,7 +17,7 @@ fn scripts_forgotten_again_and_again_are_sent_again() {
     scene.faults(80);
     drop(connection);
     scene.collect();
-    assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    scene.shares_a_run(Site::InFlight);
     scene.ends_well(BESIDE_BODIES);
 }
 
@@ -125,7 +125,7 @@ fn a_foreign_type_at_a_name_of_ours_costs_that_key_its_sharing_and_nothing_else(
         scene.faults(1);
         let runs = ask(&mut scene, "a");
         assert!((1..=4).contains(&runs), "{runs} runs of that key");
-        assert_eq!(scene.runs_of_a_burst(Site::Fresh), 1, "another key");
+        scene.shares_a_run(Site::Fresh);
         scene.server.command(&["DEL", foreign]);
         scene.server.command(&["DEL", &state]);
         assert_eq!(ask(&mut scene, "a"), 1, "when it has gone");
