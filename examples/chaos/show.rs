@@ -104,6 +104,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         ("errors", report.errors),
         ("wrong values", report.wrong_values),
         ("stale reads", report.stale_reads),
+        ("answers of a later run", report.passed_over),
         ("overlong calls", report.overlong_calls),
         ("leaked entries", report.leaked_entries),
         ("leaked keys", report.leaked_keys),

@@ -40,6 +40,8 @@ pub enum Site {
     OtherService,
     /// Calls itself with its own key, twice over.
     Recursive,
+    /// The key is a number, and its body asks for the one below, down to nought.
+    Nested,
     /// Fresh for a minute; what it returns differs between the deployments that `RIG_DEPLOYMENT` names.
     Deployed,
 }

@@ -22,7 +22,7 @@ pub struct Totals {
     pub wrong: u64,
     /// Calls without a value, or too late.
     pub lost: u64,
-    /// Runs without a reason.
+    /// Runs without a reason, and answers of a run later than need be.
     pub unexplained: u64,
     /// Local entries, keys, subscriptions, tasks and connections that stayed.
     pub leaked: u64,
@@ -36,7 +36,7 @@ impl Totals {
             calls: findings.calls as u64,
             wrong: (findings.wrong.len() + findings.stale.len()) as u64,
             lost: (findings.errors.len() + findings.overlong.len()) as u64,
-            unexplained: findings.unexplained.len() as u64,
+            unexplained: (findings.unexplained.len() + findings.passed_over.len()) as u64,
             leaked: leaks.total(),
         }
     }
@@ -48,7 +48,7 @@ impl Totals {
             calls: report.calls,
             wrong: report.wrong_values + report.stale_reads,
             lost: report.lost_calls + report.errors + report.overlong_calls,
-            unexplained: report.unexplained_runs,
+            unexplained: report.unexplained_runs + report.passed_over,
             leaked: report.leaked_entries
                 + report.leaked_keys
                 + report.leaked_subscriptions

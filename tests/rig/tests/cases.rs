@@ -238,6 +238,25 @@ fn a_body_that_reaches_its_own_key_runs_through() {
     assert!(longest < 2_000, "{longest} ms: nobody waited for itself");
 }
 
+/// Ten bodies within one another, each of them anybody's.
+#[test]
+fn bodies_that_reach_ten_keys_one_within_another_run_through() {
+    let mut scene = scene(4);
+    let answers = scene.burst(&Burst {
+        keys: (1..=10).map(|number| number.to_string()).collect(),
+        body_ms: 500,
+        ..Burst::of(Site::Nested, 20)
+    });
+    assert_eq!((answers.len(), scene.runs()), (80, 1));
+    scene.assert_all_got_run(&answers, 1);
+    let longest = answers.iter().map(milliseconds).max().unwrap_or(0);
+    assert!(
+        longest < 500 + 5 * 500,
+        "{longest} ms: nobody waited for another that waited"
+    );
+    scene.assert_nothing_left();
+}
+
 ///
 #[test]
 fn a_leader_whose_client_disconnects_goes_on_for_the_others() {

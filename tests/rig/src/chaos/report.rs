@@ -32,6 +32,8 @@ pub struct Report {
     pub wrong_values: u64,
     /// Values that were too old when their caller arrived.
     pub stale_reads: u64,
+    /// Answers of a run that began when another had begun and ended before their callers' eyes.
+    pub passed_over: u64,
     /// Calls that took longer than they may.
     pub overlong_calls: u64,
     /// Local entries of keys that nobody asks for.
@@ -42,7 +44,7 @@ pub struct Report {
     pub leaked_subscriptions: u64,
     /// Tasks of processes, beyond those that there were before the first call.
     pub leaked_tasks: u64,
-    /// Connections beyond the three of each process to any server that holds data.
+    /// Connections to servers that hold data, beyond those of each process's three clients.
     pub leaked_connections: u64,
     /// How long it took, after everything was healed, until a run was shared by all processes again.
     pub recovered_ms: u64,
@@ -64,6 +66,9 @@ const LONGEST_TAKEOVER_MS: u64 = 5_000;
 /// A second, and what bursts take on a busy machine.
 const LONGEST_RECOVERY_MS: u64 = 5_400;
 
+/// A lease that nobody gave back, a second to notice, and two deadlines, five times over.
+const LONGEST_ADDED_MS: u64 = 3_000 + 1_000 + 5 * 500;
+
 impl Report {
     /// All faults.
     pub fn all_faults(&self) -> u64 {
@@ -78,6 +83,7 @@ impl Report {
             ("errors", self.errors),
             ("wrong values", self.wrong_values),
             ("stale reads", self.stale_reads),
+            ("answers of a later run", self.passed_over),
             ("overlong calls", self.overlong_calls),
             ("leaked entries", self.leaked_entries),
             ("leaked keys", self.leaked_keys),
@@ -91,6 +97,9 @@ impl Report {
             .collect();
         if self.takeover_max_ms > LONGEST_TAKEOVER_MS {
             broken.push(format!("a takeover after {} ms", self.takeover_max_ms));
+        }
+        if self.max_added_ms > LONGEST_ADDED_MS {
+            broken.push(format!("a call took {} ms more", self.max_added_ms));
         }
         if self.recovered_ms > LONGEST_RECOVERY_MS {
             broken.push(format!("no recovery for {} ms", self.recovered_ms));

@@ -51,6 +51,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         errors: sum(|it| it.errors.len()),
         wrong_values: sum(|it| it.wrong.len()),
         stale_reads: sum(|it| it.stale.len()),
+        passed_over: sum(|it| it.passed_over.len()),
         overlong_calls: sum(|it| it.overlong.len()),
         leaked_entries: leaked.entries,
         leaked_keys: leaked.keys,
@@ -144,6 +145,7 @@ fn details(found: &Findings, nemesis: &Nemesis) -> Vec<String> {
     let answers = answers.into_iter().filter_map(|list| list.first());
     let mut details: Vec<_> = answers.map(|answer| format!("{answer:?}")).collect();
     details.extend(found.overlong.first().cloned());
+    details.extend(found.passed_over.first().cloned());
     let unexplained = found.unexplained.iter().step_by(50);
     details.extend(unexplained.map(|(earlier, run)| {
         format!("{earlier:?} {run:?} behind {}", nemesis.before(run.started))

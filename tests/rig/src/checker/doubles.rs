@@ -5,9 +5,16 @@ use std::ops::RangeInclusive;
 
 use super::{Expectation, micros, pid_of};
 use crate::ledger::Run;
+use crate::orders::Answer;
 
 /// A process that stands still for a part of a deadline gives up, when it goes on, what it has asked.
 const TOO_LONG: u64 = 80_000;
+
+/// By then a process that did not stand still has asked, subscribed and asked again.
+const ASKED: u64 = 250_000;
+
+/// The widest gap between two polls, and what a process does not notice.
+const POLL: u64 = 1_000_000 + TOO_LONG;
 
 /// And then it may ask nothing for a second, and the machine is busy.
 const RECOVERY: u64 = 2_000_000;
@@ -51,6 +58,49 @@ fn is_explained(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
     // Whatever Redis does, the fold of a process needs nobody's help.
     let folded = beside && pid_of(&earlier.name) == pid_of(&run.name);
     expected.switched || died || ((trouble || stood_still(earlier, run, expected)) && !folded)
+}
+
+/// Whether a caller was answered by a run that began when another had begun and ended since it asked: it should have been
+/// told of that one, by a poll at the latest, and its process had no reason to run the body itself.
+pub(super) fn passes_over(
+    answer: &Answer,
+    maker: &Run,
+    runs: &[&Run],
+    expected: &Expectation<'_>,
+) -> bool {
+    if expected.switched || !expected.age.is_zero() {
+        return false;
+    }
+    let told = if pid_of(&maker.name) == Some(answer.pid) {
+        0
+    } else {
+        POLL
+    };
+    let asked = answer.arrived + ASKED;
+    let from = runs.partition_point(|run| run.started < asked);
+    let mut between = runs[from..]
+        .iter()
+        .take_while(|run| run.started < maker.started);
+    between.any(|run| {
+        let over = run.ended.is_some_and(|end| end + told < maker.started);
+        over && !is_excused(answer, maker, run, expected)
+    })
+}
+
+fn is_excused(answer: &Answer, maker: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
+    let trouble = |span: &RangeInclusive<u64>| {
+        *span.start() <= maker.started && answer.arrived <= *span.end()
+    };
+    let stood = |span: &RangeInclusive<u64>| {
+        span.end() - span.start() > TOO_LONG
+            && *span.start() <= maker.started
+            && answer.arrived <= span.end() + RECOVERY
+    };
+    let pids = [Some(answer.pid), pid_of(&maker.name), pid_of(&run.name)];
+    expected.trouble.iter().any(trouble)
+        || pids
+            .iter()
+            .any(|&pid| expected.stopped.of(pid).iter().any(stood))
 }
 
 /// Whether one of their processes stood still for so long that it may have run by itself, or lost its

@@ -11,6 +11,7 @@ use std::fmt::{self, Write as _};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use self::doubles::passes_over;
 use self::figures::added;
 pub use self::figures::takeovers;
 pub use self::standstills::Standstills;
@@ -56,6 +57,9 @@ pub struct Findings {
     pub wrong: Vec<Answer>,
     /// Values that were too old when their caller arrived.
     pub stale: Vec<Answer>,
+    /// Answers of a run that began after another of the key had begun and ended, both of them behind the call: it was not
+    /// told of the first.
+    pub passed_over: Vec<String>,
     /// Calls that took longer than they may, and which runs of their key ended meanwhile.
     pub overlong: Vec<String>,
     /// Runs beside a run of the same key, for a reason.
@@ -77,7 +81,7 @@ pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Fi
 #[derive(Debug)]
 pub struct Checker<'a> {
     runs: HashMap<&'a str, Vec<&'a Run>>,
-    known: HashMap<&'a str, &'a str>,
+    known: HashMap<&'a str, &'a Run>,
     expected: Expectation<'a>,
     findings: Findings,
 }
@@ -92,7 +96,7 @@ impl<'a> Checker<'a> {
         }
         Self {
             runs: by_key,
-            known: runs.iter().map(|run| (&*run.name, &*run.key)).collect(),
+            known: runs.iter().map(|run| (&*run.name, run)).collect(),
             expected,
             findings: Findings {
                 runs: runs.len(),
@@ -126,8 +130,14 @@ impl<'a> Checker<'a> {
             findings.errors.push(answer.clone());
             return;
         };
-        if *of_key != answer.key || self.known.get(&**run) != Some(&&*answer.key) {
-            findings.wrong.push(answer.clone());
+        let maker = self.known.get(&**run).filter(|run| run.key == answer.key);
+        match maker {
+            Some(maker) if *of_key == answer.key => {
+                if passes_over(answer, maker, runs, &self.expected) {
+                    findings.passed_over.push(story(answer, runs));
+                }
+            }
+            _ => findings.wrong.push(answer.clone()),
         }
         if self.expected.is_stale(answer) {
             findings.stale.push(answer.clone());
@@ -213,6 +223,7 @@ impl Findings {
             wrong,
             stale,
             overlong,
+            passed_over,
             unexplained,
             ..
         } = self;
@@ -220,6 +231,7 @@ impl Findings {
         assert_few("calls without a value", errors);
         assert_few("values that are too old", stale);
         assert_few("calls that took too long", overlong);
+        assert_few("answers of a later run than need be", passed_over);
         assert_few("runs without a reason", unexplained);
     }
 }

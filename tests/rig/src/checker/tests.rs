@@ -56,6 +56,51 @@ fn runs_beside_one_another_need_a_reason() {
 }
 
 #[test]
+fn a_caller_before_whose_eyes_a_run_began_and_ended_is_not_answered_by_a_later_one() {
+    const MS: u64 = 1_000;
+    let runs = [
+        run("1.0", 300 * MS, Some(320 * MS)),
+        run("7.0", 330 * MS, Some(350 * MS)),
+        run("2.0", 1_350 * MS, Some(1_351 * MS)),
+        run("2.1", 1_450 * MS, Some(1_451 * MS)),
+    ];
+    let wide = Expectation {
+        longest: Duration::from_secs(10),
+        ..CALM
+    };
+    let passed_over = |name, arrived, expected| {
+        let answers = [answer("a", name, arrived, 1_500 * MS)];
+        check(&runs, &answers, &expected).passed_over.len()
+    };
+    // Its own process ran the body again.
+    assert_eq!(passed_over("7.0", 10 * MS, wide), 1);
+    assert_eq!(passed_over("1.0", 10 * MS, wide), 0, "the first");
+    // It may have asked when the first had ended.
+    assert_eq!(passed_over("7.0", 60 * MS, wide), 0);
+    assert_eq!(passed_over("7.0", 310 * MS, wide), 0);
+    // Another process did, and a poll may have been as late as that; or not.
+    assert_eq!(passed_over("2.0", 10 * MS, wide), 0);
+    assert_eq!(passed_over("2.1", 10 * MS, wide), 1);
+    let trouble = [290 * MS..=340 * MS];
+    let troubled = Expectation {
+        trouble: &trouble,
+        ..wide
+    };
+    assert_eq!(passed_over("7.0", 10 * MS, troubled), 0);
+    let stopped = Standstills::from_iter([(7, 10 * MS..=325 * MS)]);
+    let stood = Expectation {
+        stopped: &stopped,
+        ..wide
+    };
+    assert_eq!(passed_over("7.0", 10 * MS, stood), 0);
+    let kept = Expectation {
+        age: Duration::from_secs(1),
+        ..wide
+    };
+    assert_eq!(passed_over("7.0", 10 * MS, kept), 0);
+}
+
+#[test]
 fn trouble_is_no_reason_within_one_process_and_death_is_one() {
     let folded = [run("1.0", 0, Some(10)), run("1.1", 5, Some(15))];
     let trouble = [0..=100];

@@ -173,6 +173,16 @@ fn recursive(
     })
 }
 
+#[coalesce(key = key, skip(task))]
+fn nested(key: String, task: Task) -> Pin<Box<dyn Future<Output = Result<Made, Failure>> + Send>> {
+    Box::pin(async move {
+        match key.parse() {
+            Ok(0) | Err(_) => work(key, task, 0).await,
+            Ok::<u32, _>(number) => nested((number - 1).to_string(), task).await,
+        }
+    })
+}
+
 /// The expensive part.
 pub async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failure> {
     static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -231,6 +241,7 @@ pub async fn call(site: Site, key: String, task: Task) -> Result<Made, Failure> 
         Site::OneService => one::Service::get(key, task).await,
         Site::OtherService => other::Service::get(key, task).await,
         Site::Recursive => recursive(key, task, 2).await,
+        Site::Nested => nested(key, task).await,
         Site::Deployed => deployments::call(key, task).await,
     }
 }

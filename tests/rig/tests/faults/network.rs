@@ -1,10 +1,10 @@
 //! The way to Redis is slow, stalls, breaks, or loses what it carries.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use coalesce_rig::{Burst, Cut, Mode, Site, Way, holds, now_micros};
 
-use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, load, meanwhile};
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, meanwhile};
 
 /// A leader whose breaker is open says its last word behind that, and others follow it for as long.
 const BREAKER_PAUSE: Duration = Duration::from_secs(1);
@@ -69,7 +69,7 @@ fn nobody_waits_out_a_lease_when_an_answer_is_lost() {
         (is_read, true),
         (is_read, false),
     ] {
-        for _ in 0..10 {
+        for _ in 0..20 {
             scene.trouble();
             scene.proxy().lose_replies(1, to, cuts);
             let runs = scene.runs_of_a_burst(Site::Fresh);
@@ -79,6 +79,54 @@ fn nobody_waits_out_a_lease_when_an_answer_is_lost() {
         scene.recovers();
     }
     scene.ends_well(BESIDE_BODIES);
+}
+
+fn is_script(bytes: &[u8]) -> bool {
+    holds(bytes, b"EVALSHA")
+}
+
+/// Row 14: a reply that nobody has asked for, in front of one that somebody waits for. One that is none of ours gives its
+/// connection away at once. An error may be the answer, and what gives it away is the next reply, if there is one: with
+/// nobody left who waits, the client drops the true one, and nothing is shifted. If that was a grant, its lock ends with
+/// its lease.
+#[test]
+fn stray_replies_are_nobodys_values_and_cost_a_connection() {
+    let mut scene = Scene::behind_proxy(4);
+    scene.trouble();
+    let mut longest = [Duration::ZERO; 2];
+    for round in 0..20 {
+        scene.begin(&load(400 * MS));
+        meanwhile(MS * fastrand::u32(50..250));
+        let connections = scene.proxy().connections();
+        let is_ours = round % 2 == 1;
+        let stray = if is_ours {
+            &b"-ERR stray\r\n"[..]
+        } else {
+            b"+OK\r\n"
+        };
+        let sent = Instant::now();
+        scene.proxy().send_stray(stray, is_script);
+        if !is_ours {
+            eventually("its connection is replaced", || {
+                scene.proxy().connections() > connections
+            });
+            longest[0] = longest[0].max(sent.elapsed());
+        }
+        scene.collect();
+        eventually("runs are shared", || {
+            scene.runs_of_a_burst(Site::InFlight) == 1
+        });
+        longest[1] = longest[1].max(sent.elapsed());
+    }
+    assert_eq!(scene.proxy().faults(), 20, "strays");
+    let misrouted = scene.misrouted();
+    println!("{misrouted} replies were another request's; replaced, and shared within {longest:?}");
+    assert!(misrouted >= 10, "{misrouted} replies were noticed");
+    // Two seconds, of which the rest of the load takes some, and the machine is busy.
+    let longest = longest[0].max(longest[1]);
+    assert!(longest < 5 * 2_000 * MS, "{longest:?}");
+    scene.recovers();
+    scene.ends_well(LEASE + BESIDE_BODIES);
 }
 
 /// Row 15. The client matches replies to requests by their order: after a lost one all are another's.
@@ -154,12 +202,16 @@ fn replies_that_are_cut_or_corrupted_end_a_connection_and_no_call() {
         scene.proxy().cut_after(1 + 37 * round);
         meanwhile(100 * MS);
     }
+    let cuts = scene.proxy().faults();
     for _ in 0..20 {
         scene.proxy().set(Mode::Corrupt);
         meanwhile(10 * MS);
         scene.proxy().set(Mode::Pass);
         meanwhile(100 * MS);
     }
+    let corrupted = scene.proxy().faults() - cuts;
+    println!("{cuts} replies were cut, some corrupted {corrupted} times");
+    assert!(cuts >= 10 && corrupted >= 10, "{cuts} and {corrupted}");
     scene.collect();
     scene.recovers();
     scene.ends_well(BREAKER_PAUSE + BESIDE_BODIES);

@@ -4,9 +4,11 @@ use coalesce_rig::{Burst, Ledger, RedisServer, Site};
 
 use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, load, logged_pod, meanwhile};
 
-/// Redis refuses what it is asked, from `begin` to `end`; meanwhile every process runs for itself, at most.
-fn refuse(scene: &mut Scene, begin: &[&str], end: &[&str]) {
-    scene.begin(&load(700 * MS));
+/// Redis refuses what it is asked with an `error`, from `begin` to `end`; meanwhile every process runs for itself, at
+/// most.
+fn refuse(scene: &mut Scene, error: &str, begin: &[&str], end: &[&str]) {
+    let before = scene.refusals(error);
+    scene.begin(&load(400 * MS));
     scene.trouble();
     let mut connection = scene.server.connection();
     let refused = connection.command(begin).expect("an answer");
@@ -17,6 +19,7 @@ fn refuse(scene: &mut Scene, begin: &[&str], end: &[&str]) {
         let runs = scene.runs_of_a_burst(site);
         assert!((1..=scene.pods.len()).contains(&runs), "{runs}: {begin:?}");
     }
+    assert!(scene.refusals(error) > before, "nobody was told {error}");
     connection.command(end).expect("an answer");
     scene.recovers();
 }
@@ -26,17 +29,23 @@ fn refuse(scene: &mut Scene, begin: &[&str], end: &[&str]) {
 fn a_redis_that_refuses_to_write_leaves_calls_to_their_bodies_once_in_each_process() {
     let mut scene = Scene::new(4);
     let off = |option| ["CONFIG", "SET", option, "0"];
-    for _ in 0..3 {
+    for _ in 0..5 {
         let memory = ["CONFIG", "SET", "maxmemory", "1"];
-        refuse(&mut scene, &memory, &off("maxmemory"));
+        refuse(&mut scene, "OOM", &memory, &off("maxmemory"));
         let replicas = ["CONFIG", "SET", "min-replicas-to-write", "1"];
-        refuse(&mut scene, &replicas, &off("min-replicas-to-write"));
+        let off = off("min-replicas-to-write");
+        refuse(&mut scene, "NOREPLICAS", &replicas, &off);
         // Of a primary that is not there: read-only.
         let nobody = ["REPLICAOF", "127.0.0.1", "1"];
-        refuse(&mut scene, &nobody, &["REPLICAOF", "NO", "ONE"]);
+        refuse(&mut scene, "READONLY", &nobody, &["REPLICAOF", "NO", "ONE"]);
         let stale = ["CONFIG", "SET", "replica-serve-stale-data", "no"];
         scene.server.command(&stale);
-        refuse(&mut scene, &nobody, &["REPLICAOF", "NO", "ONE"]);
+        refuse(
+            &mut scene,
+            "MASTERDOWN",
+            &nobody,
+            &["REPLICAOF", "NO", "ONE"],
+        );
         scene
             .server
             .command(&["CONFIG", "SET", "replica-serve-stale-data", "yes"]);
@@ -79,9 +88,9 @@ fn a_redis_that_cannot_save_is_as_good_as_one_that_is_not_there() {
         let report = scene.server.command(&["INFO", "persistence"]).text();
         report.contains("rdb_last_bgsave_status:err")
     });
-    assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    scene.shares_a_run(Site::InFlight);
     for _ in 0..3 {
-        refuse(&mut scene, &forgives("yes"), &forgives("no"));
+        refuse(&mut scene, "MISCONF", &forgives("yes"), &forgives("no"));
         // New connections are possible while nothing can be written.
         scene.server.command(&forgives("yes"));
         scene.trouble();
@@ -107,7 +116,9 @@ fn a_redis_that_loads_its_data_delays_nobody() {
         connection
             .command(&["CONFIG", "SET", "key-load-delay", "700"])
             .expect("an answer");
+        let before = scene.refusals("LOADING");
         connection.command(&["DEBUG", "RELOAD"]).expect("an answer");
+        assert!(scene.refusals("LOADING") > before, "nobody met it");
         scene.faults(1);
         scene.collect();
         scene.recovers();
@@ -123,6 +134,7 @@ fn a_redis_that_has_no_room_for_connections_delays_nobody() {
     for _ in 0..3 {
         scene.begin(&load(1_500 * MS));
         scene.trouble();
+        let before = turned_away(&scene);
         for command in [
             &["CONFIG", "SET", "maxclients", "1"][..],
             &["CLIENT", "KILL", "TYPE", "normal"],
@@ -135,11 +147,17 @@ fn a_redis_that_has_no_room_for_connections_delays_nobody() {
         connection
             .command(&["CONFIG", "SET", "maxclients", "1000"])
             .expect("an answer");
+        assert!(turned_away(&scene) > before, "nobody was turned away");
         scene.collect();
         scene.recovers();
     }
     drop(connection);
     scene.ends_well(BESIDE_BODIES);
+}
+
+fn turned_away(scene: &Scene) -> u64 {
+    let count = scene.server.info("stats", "rejected_connections");
+    count.expect("a count").parse().expect("a number")
 }
 
 /// Row 29.
@@ -149,7 +167,7 @@ fn connections_are_never_idle_enough_to_be_closed() {
     meanwhile(3_500 * MS);
     scene.faults(1);
     for _ in 0..5 {
-        assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+        scene.shares_a_run(Site::InFlight);
     }
     scene.ends_well(BESIDE_BODIES);
 }

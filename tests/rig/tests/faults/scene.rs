@@ -154,8 +154,34 @@ impl<T: Topology> Scene<T> {
             body_ms: 50,
             ..Burst::of(site, 3)
         };
-        self.burst(&burst);
-        self.runs_of(&key)
+        let answers = self.burst(&burst).to_vec();
+        let runs = self.ledger.runs();
+        let runs: Vec<_> = runs.iter().filter(|run| run.key == key).collect();
+        // A pod that heard of the burst when a run of it had ended is none of that run's callers. In trouble each run counts.
+        let calm = self.trouble_since.is_none() && matches!(site, Site::InFlight);
+        let came_late = |place: &usize| {
+            let called = answers
+                .iter()
+                .filter(|a| a.run.as_ref() == Some(&runs[*place].name));
+            let first = called.map(|answer| answer.arrived).min().unwrap_or(0);
+            let ended = |run: &&Run| run.ended.is_some_and(|end| end < first);
+            calm && runs[..*place].iter().any(ended)
+        };
+        (0..runs.len()).filter(|place| !came_late(place)).count()
+    }
+
+    /// A burst is one run, unless the machine was too busy for a deadline: then the next may be.
+    pub(crate) fn shares_a_run(&mut self, site: Site) {
+        for _ in 0..5 {
+            let (began, unanswered) = (now_micros(), self.unanswered());
+            let runs = self.runs_of_a_burst(site);
+            if runs == 1 {
+                return;
+            }
+            assert_ne!(self.unanswered(), unanswered, "{runs} runs");
+            self.was_too_busy(began);
+        }
+        panic!("no burst was one run");
     }
 
     pub(crate) fn runs_of(&self, key: &str) -> usize {
@@ -171,6 +197,16 @@ impl<T: Topology> Scene<T> {
     /// Questions of the pods without an answer in time, so far.
     pub(crate) fn unanswered(&mut self) -> u64 {
         self.pods.iter_mut().map(|pod| pod.state().faults).sum()
+    }
+
+    /// How often the server has answered with this error.
+    pub(crate) fn refusals(&self, error: &str) -> u64 {
+        let servers = self.server.servers().into_iter();
+        let counts = servers.filter_map(|server| {
+            let count = server.info("errorstats", &format!("errorstat_{error}"))?;
+            count.strip_prefix("count=")?.parse::<u64>().ok()
+        });
+        counts.sum()
     }
 
     /// Replies of another request that the pods have noticed so far. Each costs a connection.
@@ -235,6 +271,8 @@ impl<T: Topology> Scene<T> {
         println!("{faults} faults, {findings}, {leaks:?}");
         note_totals(&Totals::of(faults, &findings, &leaks));
         findings.assert_clean();
+        let added = Duration::from_millis(findings.added_ms);
+        assert!(added <= more, "a call took {added:?} beside bodies");
         assert_eq!(leaks, Leaks::default());
         let pages: u64 = self
             .pods

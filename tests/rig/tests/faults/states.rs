@@ -17,7 +17,7 @@ fn scripts_forgotten_again_and_again_are_sent_again() {
     scene.faults(80);
     drop(connection);
     scene.collect();
-    assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    scene.shares_a_run(Site::InFlight);
     scene.ends_well(BESIDE_BODIES);
 }
 
@@ -61,7 +61,7 @@ fn evicted(scene: &Scene) -> u64 {
 #[test]
 fn locks_and_values_that_vanish_during_a_run_leave_nobody_waiting() {
     let mut scene = Scene::new(4);
-    for round in 0..24 {
+    for round in 0..48 {
         let key = scene.new_key();
         scene.trouble();
         scene.begin(&Burst {
@@ -104,7 +104,7 @@ fn ask(scene: &mut Scene, key: &str) -> usize {
     let before = scene.runs_of(key);
     scene.burst(&Burst {
         keys: vec![key.to_owned()],
-        body_ms: 50,
+        body_ms: 20,
         ..Burst::of(Site::Fresh, 3)
     });
     scene.runs_of(key) - before
@@ -118,14 +118,14 @@ fn a_foreign_type_at_a_name_of_ours_costs_that_key_its_sharing_and_nothing_else(
     let state = name(&scene, "*:state:*:a}");
     let lock = state.replace(":state:", ":lock:");
     scene.trouble();
-    for round in 0..20 {
+    for round in 0..40 {
         let foreign = [&state, &lock][round % 2];
         scene.server.command(&["DEL", &state]);
         scene.server.command(&["LPUSH", foreign, "x"]);
         scene.faults(1);
         let runs = ask(&mut scene, "a");
         assert!((1..=4).contains(&runs), "{runs} runs of that key");
-        assert_eq!(scene.runs_of_a_burst(Site::Fresh), 1, "another key");
+        scene.shares_a_run(Site::Fresh);
         scene.server.command(&["DEL", foreign]);
         scene.server.command(&["DEL", &state]);
         assert_eq!(ask(&mut scene, "a"), 1, "when it has gone");
@@ -170,7 +170,7 @@ fn bytes_that_are_no_value_of_ours_are_a_miss_that_the_next_run_replaces() {
         changed(5, 0xfe),
         changed(30, 0),
     ];
-    plants.extend((1..=10).map(|tenth| own[..own.len() * tenth / 11].to_vec()));
+    plants.extend((1..100).map(|part| own[..own.len() * part / 100].to_vec()));
     scene.trouble();
     for (number, plant) in plants.iter().enumerate() {
         let words: [&[u8]; 5] = [b"SET", state.as_bytes(), plant, b"PX", b"60000"];
@@ -188,7 +188,7 @@ fn bytes_that_are_no_value_of_ours_are_a_miss_that_the_next_run_replaces() {
         .iter_mut()
         .map(|pod| pod.state().undecodable)
         .sum();
-    assert!(unread >= 19, "{unread} were counted");
+    assert!(unread >= 108, "{unread} were counted");
     scene.recovers();
     scene.ends_well(BESIDE_BODIES);
 }
