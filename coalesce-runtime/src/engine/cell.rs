@@ -292,3 +292,7 @@ fn with_failed_refresh(
     }
     bytes.into()
 }
+
+#[cfg(test)]
+#[path = "cell_tests.rs"]
+mod tests;

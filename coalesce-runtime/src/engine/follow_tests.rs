@@ -66,6 +66,22 @@ fn the_role_is_taken_from_the_answer() {
 }
 
 #[test]
+fn whom_it_follows_and_in_which_trace_is_known_from_the_answer() {
+    let trace = Traceparent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), PATIENCE, None);
+    assert_eq!((fresh.has_followed(), fresh.led_in()), (false, None));
+    let follow = BeginAnswer::Follow {
+        leader: LEADER,
+        lease_left: LEASE,
+        seen: Seen::NOTHING,
+        trace,
+    };
+    fresh.answered(follow, 0.0);
+    assert_eq!((fresh.has_followed(), fresh.led_in()), (true, trace));
+    assert!(trace.is_some());
+}
+
+#[test]
 fn a_follower_takes_over_when_the_lease_has_ended() {
     let step = follower().answered(BeginAnswer::Lead { seen: OLD.into() }, 0.0);
     assert_eq!(
@@ -200,6 +216,8 @@ fn an_unreadable_state_is_passed_over_at_the_next_election() {
         panic!("no ask")
     };
     assert_eq!(ask.seen, Some(Seen::of_state(Some(&garbage))));
+    let told = [follower.met_unreadable(), follower.met_unreadable()];
+    assert_eq!(told, [true, false], "it is told once");
 }
 
 #[test]
