@@ -42,7 +42,6 @@ pub async fn serve() {
     tokio::spawn(pulse::beat(ledger));
     let coalescer = coordinated(url)
         .await
-        .prefix("rig")
         .observer(Arc::new(ends::Ends(ledger)))
         .build()
         .await
@@ -63,7 +62,7 @@ pub async fn serve() {
 async fn coordinated(url: String) -> CoalescerBuilder {
     let builder = Coalescer::builder();
     let Ok(linger) = std::env::var("RIG_LINGER") else {
-        return builder.redis(url);
+        return builder.redis(url).prefix("rig");
     };
     let linger = Duration::from_millis(linger.parse().expect("milliseconds"));
     let settings = RedisSettings::new(url).prefix("rig").linger(linger);
