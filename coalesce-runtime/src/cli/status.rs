@@ -93,14 +93,12 @@ pub(crate) fn field(info: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Each process listens on the switch's channel. Of a cluster one node is asked, and each process chooses its own.
+/// Each process listens on the switch's channel, in a cluster at the node that serves its slot.
 async fn processes(redis: &RedisCoordinator) -> Option<i64> {
-    if redis.is_clustered() {
-        return None;
-    }
     let channel = redis.switch_name();
     let words = ["PUBSUB", "NUMSUB", &channel];
-    let counted = redis.plain(&words, None, PATIENCE).await.ok()?;
+    let counted = redis.plain(&words, Some(channel.as_bytes()), PATIENCE);
+    let counted = counted.await.ok()?;
     counted.list().get(1)?.number()
 }
 
@@ -122,7 +120,7 @@ async fn namespaces(redis: &RedisCoordinator) -> Option<Vec<(String, Duration)>>
             }
         })
         .collect();
-    let now = server_now(redis);
+    let now = redis.clock_of(&name).server_at(now());
     let mut names: Vec<_> = flat
         .chunks_exact(2)
         .filter_map(|pair| {

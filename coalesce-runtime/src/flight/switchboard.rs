@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::ports::coordinator::{Coordinator, Listener};
 use crate::words::clock::now;
 use crate::words::limiter::Limiter;
-use crate::words::switch::{Position, Scope, field_of};
+use crate::words::switch::{Position, Scope, field_of, switch_key};
 
 /// How long a change may stay unseen when nobody tells of it.
 const REREAD: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ impl Switchboard {
             .positions
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        let now = self.coordinator.clock().server_at(now());
+        let now = self.coordinator.clock(switch_key()).server_at(now());
         let own = positions
             .get(&field_of(namespace))
             .filter(|position| position.holds_at(now));

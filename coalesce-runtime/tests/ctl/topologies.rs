@@ -169,6 +169,7 @@ async fn everything_that_an_operator_does(fleet: &Fleet) {
         status = fleet.well(&["status"]).await;
     }
     assert!(told(&status), "{status:#}");
+    assert_eq!(status["processes"], 2, "{status:#}");
     the_switch_is_turned_listed_and_taken_away(fleet).await;
 }
 

@@ -1,13 +1,13 @@
-//! A small cluster: every question reaches the node of its key, and messages cross nodes.
+//! A small cluster: every question reaches the node of its key, and a node's trouble is that of its slots.
 
 use coalesce_runtime::coordination::{
-    Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen, ServerTime,
-    Status,
+    BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk,
+    Seen, ServerTime, Status,
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
 use crate::server::{
-    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, token,
+    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, state, token,
 };
 
 const SLOTS: u32 = 16_384;
@@ -39,11 +39,16 @@ fn cluster() -> Vec<Server> {
 }
 
 async fn coordinator(nodes: &[Server]) -> RedisCoordinator {
+    coordinator_of("", nodes).await
+}
+
+/// The same for a user, which is written like `user:password@`.
+async fn coordinator_of(user: &str, nodes: &[Server]) -> RedisCoordinator {
     let [seed, other, ..] = nodes else {
         panic!("a cluster has nodes")
     };
     let url = format!(
-        "redis-cluster://127.0.0.1:{}?node=127.0.0.1:{}",
+        "redis-cluster://{user}127.0.0.1:{}?node=127.0.0.1:{}",
         seed.port, other.port
     );
     // A busy machine may take five times as long as any other.
@@ -139,4 +144,171 @@ async fn a_silent_node_costs_the_locks_of_the_others_nothing() {
         assert_eq!(*answer, expected);
     }
     nodes[0].thaw();
+}
+
+/// Whether a key is on this node.
+fn has(node: &Server, number: u32) -> bool {
+    !node.ask(&["EXISTS", &lock(number)]).starts_with("-MOVED")
+}
+
+/// The first keys that are on this node.
+fn keys_on(node: &Server) -> impl Iterator<Item = u32> {
+    (0..).filter(|number| has(node, *number))
+}
+
+/// Every other key goes to a node that is as it was, as if nothing had happened.
+async fn others_are_served(coordinator: &RedisCoordinator, node: &Server, mark: u8) {
+    for number in keys_on(node).take(20) {
+        let token = token(mark);
+        let led = coordinator.begin(&key(number), &begin(token)).await;
+        assert_eq!(led, Ok(LEAD), "{number}");
+        assert_eq!(coordinator.abandon(&key(number), token).await, Ok(true));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_hangs_or_dies_costs_the_slots_of_the_others_nothing() {
+    let mut nodes = cluster();
+    for node in &nodes {
+        node.ask(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]);
+    }
+    let coordinator = coordinator(&nodes).await;
+    let lost = key(keys_on(&nodes[2]).next().unwrap());
+    nodes[2].freeze();
+    assert_eq!(coordinator.read(&lost).await, Err(Fault::Timeout));
+    for mark in 1..5 {
+        others_are_served(&coordinator, &nodes[0], mark).await;
+        others_are_served(&coordinator, &nodes[1], mark).await;
+    }
+    soon("it is known to be gone", async || {
+        !coordinator.health().connected && !coordinator.health().subscribed
+    })
+    .await;
+    nodes[2].thaw();
+    soon("it is back", async || coordinator.read(&lost).await.is_ok()).await;
+    drop(nodes.pop());
+    soon("its questions are answered at once", async || {
+        coordinator.read(&lost).await == Err(Fault::Paused)
+    })
+    .await;
+    eventually("the others have given it up", || {
+        let told = |node: &Server| node.ask(&["CLUSTER", "NODES"]).contains("master,fail ");
+        nodes.iter().all(told)
+    });
+    for mark in 5..9 {
+        others_are_served(&coordinator, &nodes[0], mark).await;
+        others_are_served(&coordinator, &nodes[1], mark).await;
+    }
+    assert!(!coordinator.health().connected);
+}
+
+/// Marks a slot as being moved, with the names of key `number` that are there.
+fn begin_to_move(number: u32, from: &Server, to: &Server) {
+    let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);
+    let id = |node: &Server| node.ask(&["CLUSTER", "MYID"]);
+    let importing = ["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(from)];
+    assert_eq!(to.ask(&importing), "OK");
+    let migrating = ["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(to)];
+    assert_eq!(from.ask(&migrating), "OK");
+    for name in [lock(number), state(number)] {
+        from.ask(&[
+            "MIGRATE",
+            "127.0.0.1",
+            &to.port.to_string(),
+            &name,
+            "0",
+            "1000",
+        ]);
+    }
+}
+
+fn end_the_move(number: u32, from: &Server, to: &Server) {
+    let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);
+    let id = to.ask(&["CLUSTER", "MYID"]);
+    for node in [to, from] {
+        assert_eq!(node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]), "OK");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_has_moved_is_followed_once_and_its_listeners_go_along() {
+    let nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    let (moved, token) = (key(number), token(1));
+    let mut listener = coordinator.listen(&moved).await.unwrap();
+    begin_to_move(number, &nodes[0], &nodes[1]);
+    end_the_move(number, &nodes[0], &nodes[1]);
+    nodes[0].ask(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(coordinator.begin(&moved, &begin(token)).await, Ok(LEAD));
+    for _ in 0..20 {
+        assert_eq!(coordinator.read(&moved).await, Ok(None));
+    }
+    assert_eq!(coordinator.health().last_fault, None);
+    assert_eq!(nodes[0].info("errorstats", "errorstat_MOVED:count"), 1);
+    let mut next = async || tokio::time::timeout(5 * SECOND, listener.next()).await;
+    assert_eq!(next().await, Ok(Notice::Gap));
+    let channel = format!("coalesce:notify:{{shop::get_order:{number}}}");
+    let listeners = |node: &Server| node.ask(&["PUBSUB", "NUMSUB", &channel]);
+    assert_eq!(listeners(&nodes[1]), format!("{channel}\n1"));
+    eventually("it is unsubscribed where it was", || {
+        listeners(&nodes[0]) == format!("{channel}\n0")
+    });
+    assert_eq!(coordinator.abandon(&moved, token).await, Ok(true));
+    let heard = Notice::Message(Message::Abandoned { token });
+    assert_eq!(next().await, Ok(heard));
+}
+
+/// ASKING counts for the very next command of a connection: whatever else is asked there at that moment,
+/// it is the question that it was meant for.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
+    let nodes = cluster();
+    let rule = "reset on >pw ~coalesce:* &coalesce:* +get +set +del +pexpire +pttl +getrange +eval +evalsha \
+                +publish +time +hello +auth +ping +subscribe +client|id +info +cluster|slots +asking";
+    for node in &nodes {
+        let words = ["ACL", "SETUSER", "least"].into_iter();
+        let words: Vec<_> = words.chain(rule.split_whitespace()).collect();
+        assert_eq!(node.ask(&words), "OK");
+    }
+    let coordinator = coordinator_of("least:pw@", &nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    let (moving, first, second) = (key(number), token(1), token(2));
+    assert_eq!(coordinator.begin(&moving, &begin(first)).await, Ok(LEAD));
+    let outcome = finish(envelope(Status::Done, first, b"v"));
+    coordinator.finish(&moving, &outcome).await.unwrap();
+    let stored = coordinator.read(&moving).await.unwrap();
+    let seen = BeginAsk {
+        seen: Some(Seen::of_state(stored.as_deref())),
+        ..begin(second)
+    };
+    let led = coordinator.begin(&moving, &seen).await;
+    assert!(matches!(led, Ok(BeginAnswer::Lead { .. })), "{led:?}");
+    begin_to_move(number, &nodes[0], &nodes[1]);
+
+    let others: Vec<_> = keys_on(&nodes[1]).take(8).collect();
+    let others = others.into_iter().map(|other| {
+        let coordinator = coordinator.clone();
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                assert_eq!(coordinator.read(&key(other)).await, Ok(None));
+            }
+        })
+    });
+    let others: Vec<_> = others.collect();
+    nodes[1].ask(&["CONFIG", "RESETSTAT"]);
+    for _ in 0..100 {
+        assert_eq!(coordinator.read(&moving).await, Ok(stored.clone()));
+        let again = coordinator.begin(&moving, &seen).await;
+        assert!(matches!(again, Ok(BeginAnswer::Lead { .. })), "{again:?}");
+    }
+    for other in others {
+        other.await.unwrap();
+    }
+    let outcome = finish(envelope(Status::Done, second, b"w"));
+    let finished = coordinator.finish(&moving, &outcome).await;
+    assert_eq!(finished, Ok(FinishAnswer::Stored));
+    assert_eq!(nodes[0].info("errorstats", "errorstat_ASK:count"), 201);
+    assert_eq!(nodes[1].info("errorstats", "errorstat_MOVED:count"), 0);
+    assert_eq!(coordinator.health().last_fault, None);
 }

@@ -6,11 +6,15 @@ use std::time::Duration;
 use fred::clients::Client;
 use fred::types::RespVersion;
 use fred::types::config::{
-    ClusterDiscoveryPolicy, Config, ConnectionConfig, PerformanceConfig, ReconnectError,
-    ReconnectPolicy, Server, ServerConfig, TcpConfig, UnresponsiveConfig,
+    Config, ConnectionConfig, PerformanceConfig, ReconnectError, ReconnectPolicy, Server,
+    ServerConfig, TcpConfig, UnresponsiveConfig,
 };
 
 use super::connect::{Address, Topology, UrlProblem};
+use super::slots::Place;
+
+/// How long a server may take to be connected to, and then to let us in.
+const CONNECTING: Duration = Duration::from_millis(500);
 
 /// Everything needed to make a client, any number of times. It knows the password, so it has no `Debug`.
 #[derive(Clone)]
@@ -29,6 +33,16 @@ impl Profile {
             config: config(address)?,
             deadline,
         })
+    }
+
+    /// The same for one node of a cluster. Each is a server of its own to the client: the client's way with a
+    /// cluster serves no slot while one node cannot be reached.
+    pub(super) fn at(&self, place: &Place) -> Self {
+        let mut profile = self.clone();
+        profile.config.server = ServerConfig::Centralized {
+            server: Server::new(&place.host, place.port),
+        };
+        profile
     }
 
     /// A client that has not connected yet, with room for this many events and messages.
@@ -50,16 +64,6 @@ impl Profile {
     /// How long one question may take.
     pub(super) fn deadline(&self) -> Duration {
         self.deadline
-    }
-
-    /// How often one command may be written: a reply that was lost says nothing about its command, so
-    /// once. In a cluster twice, because being sent to another node costs one.
-    pub(super) fn attempts(&self) -> u32 {
-        self.connection.max_command_attempts
-    }
-
-    pub(super) fn is_clustered(&self) -> bool {
-        self.config.server.is_clustered()
     }
 }
 
@@ -121,13 +125,8 @@ fn server(topology: Topology, nodes: Vec<(String, u16)>) -> ServerConfig {
         .map(|(host, port)| Server::new(host, port))
         .collect();
     match topology {
-        Topology::Single => ServerConfig::Centralized {
+        Topology::Single | Topology::Cluster => ServerConfig::Centralized {
             server: hosts.swap_remove(0),
-        },
-        Topology::Cluster => ServerConfig::Clustered {
-            hosts,
-            // The seeds may all be gone when the nodes they once named are still there.
-            policy: ClusterDiscoveryPolicy::UseCache,
         },
         Topology::Sentinel {
             service,
@@ -151,12 +150,11 @@ fn reconnects() -> ReconnectPolicy {
 }
 
 fn connection(topology: &Topology) -> ConnectionConfig {
-    let clustered = *topology == Topology::Cluster;
     ConnectionConfig {
-        // While a client connects to one node of a cluster it serves none, so neither may take long.
-        connection_timeout: Duration::from_millis(500),
-        internal_command_timeout: Duration::from_millis(500),
-        max_command_attempts: if clustered { 2 } else { 1 },
+        // Whoever hangs while it is connected to is tried again soon, or another in its place.
+        connection_timeout: CONNECTING,
+        internal_command_timeout: CONNECTING,
+        max_command_attempts: 1,
         max_command_buffer_len: 10_000,
         // A second net: under steady load it finds nothing, so the probe is the first.
         unresponsive: UnresponsiveConfig {
@@ -173,11 +171,12 @@ fn connection(topology: &Topology) -> ConnectionConfig {
 }
 
 /// Answers that mean "you are talking to the wrong server". At a plain address there is no other
-/// server, and closing the connection would only delay everybody who shares it.
+/// server, and closing the connection would only delay everybody who shares it; a cluster's nodes are
+/// chosen by slot.
 fn reconnect_errors(topology: &Topology) -> Vec<ReconnectError> {
     match topology {
-        Topology::Single => Vec::new(),
-        Topology::Cluster | Topology::Sentinel { .. } => vec![
+        Topology::Single | Topology::Cluster => Vec::new(),
+        Topology::Sentinel { .. } => vec![
             ReconnectError::ClusterDown,
             ReconnectError::Loading,
             ReconnectError::ReadOnly,
@@ -193,12 +192,6 @@ mod tests {
 
     fn profile(url: &str) -> Result<Profile, UrlProblem> {
         Profile::new(Address::parse(url)?, Duration::from_millis(250))
-    }
-
-    #[test]
-    fn a_command_is_written_once_and_in_a_cluster_twice() {
-        assert_eq!(profile("redis://h").map(|it| it.attempts()), Ok(1));
-        assert_eq!(profile("redis-cluster://h").map(|it| it.attempts()), Ok(2));
     }
 
     #[test]
