@@ -28,7 +28,7 @@ use proc_macro2::TokenStream;
 /// | `header_keys = ["X-Tenant-Id"]` | request headers that are part of the key | none |
 /// | `missing_header = "bypass"`, `"error"`, `"empty"` | what a call without such a header does | `"bypass"` |
 /// | `namespace = "orders.v2"` | the call site's name in Redis | the path of the function and its type arguments |
-/// | `version = 2` | a new number starts fresh entries, for a changed return type | 0 |
+/// | `version = 2` | a new number starts fresh entries, for a changed return type | none, which is not `0` |
 /// | `fresh_ttl = "30s"` | below this age a stored value is served and nothing else happens | 0 |
 /// | `stale_ttl = "5m"` | below this age a stored value is served while one refresh runs behind it | `fresh_ttl` |
 /// | `pending_ttl = "20s"` | the longest that one flight may hold its key | 30 s |

@@ -74,7 +74,8 @@ pub mod codec {
 /// What a coordinator is: for those who bring their own, and for the suites that hold each to the same promises.
 pub mod coordination {
     pub use crate::engine::ask::{
-        BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+        AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk,
+        ReplaceAsk,
     };
     pub use crate::engine::cell::{Cell, Told};
     pub use crate::format::envelope::{Envelope, Seen, Status, Unreadable};

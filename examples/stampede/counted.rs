@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use coalesce::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
-    ReplaceAsk, Reply, ServerClock, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk,
+    Renewals, ReplaceAsk, Reply, ServerClock,
 };
 use coalesce::{Key, MemoryCoordinator};
 
@@ -61,8 +61,8 @@ impl Coordinator for Counted {
         self.inner.renew(asks)
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
-        self.inner.abandon(key, token)
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
+        self.inner.abandon(key, ask)
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {

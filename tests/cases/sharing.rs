@@ -21,6 +21,38 @@ async fn uncoalesced(pod: &Pod, id: u64) -> u64 {
     pod.ledger.run(100 * MS).await
 }
 
+/// P18. All of them wait in one process, which has two connections for its questions.
+#[tokio::test]
+async fn five_thousand_waiters_keep_no_leader_from_renewing() {
+    const KEYS: usize = 500;
+    let scene = Scene::new();
+    let pod = || {
+        let settings = scene.settings().deadline(1_500 * MS);
+        scene.pod_on(settings, |builder| builder.lease(9_000 * MS))
+    };
+    let (here, there) = (pod().await, pod().await);
+    let longer_than_the_lease = |pod: &Pod, number: usize| {
+        let pod = pod.clone();
+        async move { slow(&pod, number % KEYS).await }
+    };
+    let leaders = callers(KEYS, |number| longer_than_the_lease(&here, number));
+    eventually("all bodies run", || scene.ledger.runs() == KEYS).await;
+    let waiters = callers(10 * KEYS, |number| longer_than_the_lease(&there, number));
+    let led = answers(leaders).await;
+    let followed = answers(waiters).await;
+    for (number, answer) in followed.iter().enumerate() {
+        assert_eq!(*answer, led[number % KEYS]);
+    }
+    assert_eq!(scene.ledger.runs(), KEYS);
+    assert_eq!(there.coalescer.counts().takeovers, 0);
+    scene.assert_nothing_left(&[here, there]).await;
+}
+
+#[coalesce(key = number, skip(pod), coalescer = pod.coalescer)]
+async fn slow(pod: &Pod, number: usize) -> u64 {
+    pod.ledger.run(10_000 * MS).await
+}
+
 /// I-02, J-I01.
 #[tokio::test]
 async fn fifty_callers_of_a_cold_key_are_one_run_and_one_write() {

@@ -1,6 +1,7 @@
 //! Lost connections, lost messages, and the time a message takes.
 
-use coalesce::coalesce;
+use coalesce::{BreakerState, Error, coalesce};
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::scene::{Gate, MS, Pod, Scene, answers, callers, eventually};
@@ -8,6 +9,61 @@ use crate::scene::{Gate, MS, Pod, Scene, answers, callers, eventually};
 #[coalesce(key = id, skip(pod, gate), coalescer = pod.coalescer)]
 async fn in_flight(pod: &Pod, id: u64, gate: &Gate) -> u64 {
     pod.ledger.run_until(gate.passed()).await
+}
+
+#[coalesce(key = id, skip(pod), coalescer = pod.coalescer, on_redis_error = "fail")]
+async fn rather_fails(pod: &Pod, id: u64) -> Result<u64, Told> {
+    Ok(pod.ledger.run(MS).await)
+}
+
+/// What a caller is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Told {
+    Unavailable,
+    Else(String),
+}
+
+impl From<Error> for Told {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unavailable { .. } => Self::Unavailable,
+            other => Self::Else(other.to_string()),
+        }
+    }
+}
+
+fn breaker(pod: &Pod) -> BreakerState {
+    pod.coalescer.health().breaker
+}
+
+/// S13, P13: the typed error within two deadlines, at once while the breaker is open, and no body.
+#[tokio::test]
+async fn a_call_that_would_rather_fail_is_told_so_in_time_and_runs_nothing() {
+    let scene = Scene::new();
+    let deadline = 200 * MS;
+    let settings = scene.settings().deadline(deadline);
+    let pod = scene.pod_on(settings, |builder| builder).await;
+    assert_eq!(rather_fails(&pod, 0).await, Ok(1));
+    for round in 1..=3 {
+        scene.server.freeze();
+        for id in 0..5 {
+            let begun = Instant::now();
+            let told = rather_fails(&pod, 10 * round + id).await;
+            assert_eq!(told, Err(Told::Unavailable));
+            // The slack of a busy machine.
+            assert!(begun.elapsed() < 5 * 2 * deadline, "{:?}", begun.elapsed());
+        }
+        assert_ne!(breaker(&pod), BreakerState::Closed);
+        scene.server.go_on();
+        let before = scene.ledger.runs();
+        eventually("it can be asked again", || {
+            breaker(&pod) == BreakerState::Closed
+        })
+        .await;
+        assert_eq!(scene.ledger.runs(), before);
+        assert!(rather_fails(&pod, 10 * round).await.is_ok());
+    }
+    assert_eq!(scene.ledger.runs(), 4);
 }
 
 /// D9, W27.

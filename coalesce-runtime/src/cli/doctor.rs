@@ -10,6 +10,7 @@ use super::report::{Report, printable, span};
 use super::rights::{Allowed, allowed, rights};
 use super::status::{ANY_SLOT, field, version};
 use crate::backend::redis::{Plain, RedisCoordinator, SLOTS};
+use crate::engine::ask::AbandonAsk;
 use crate::format::message::Message;
 use crate::ports::coordinator::{Coordinator as _, Notice};
 use crate::words::clock::now;
@@ -149,8 +150,9 @@ async fn memory(redis: &RedisCoordinator, findings: &mut Findings, whose: &str, 
 async fn scripts(redis: &RedisCoordinator, findings: &mut Findings) {
     let means = "without scripts there are no leaders: bodies run once in each process";
     // Asks for the lock of nobody: nothing is written.
-    let (key, token) = (Key::new("coalesce-ctl", &[]), Token::random());
-    let answer = redis.abandon(&key, token).await;
+    let key = Key::new("coalesce-ctl", &[]);
+    let nobody = AbandonAsk::gives_way(Token::random());
+    let answer = redis.abandon(&key, nobody).await;
     let found = answer.map_or_else(|fault| fault.to_string(), |_| "run".to_owned());
     findings.add("scripts", answer.is_ok(), found, means);
 }
@@ -167,7 +169,7 @@ async fn messages(redis: &RedisCoordinator, findings: &mut Findings) {
     };
     let sent = now();
     let published = redis
-        .say(&channel, Message::encode_abandoned(&key, token))
+        .say(&channel, Message::encode_abandoned(&key, token, false))
         .await;
     if let Err(refusal) = published {
         return findings.add("messages", false, format!("PUBLISH: {refusal}"), means);

@@ -134,6 +134,30 @@ pub enum FinishAnswer {
     Lost,
 }
 
+/// ABANDON: free the lock without an outcome, and say so; only while it holds the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbandonAsk {
+    /// The flight.
+    pub token: Token,
+    /// Whether its body ended without an outcome: a panic, or a task that was dropped. Who follows tries no third such
+    /// body. Otherwise the flight gives way: its process shuts down, or never heard that it leads.
+    pub body_failed: bool,
+}
+
+impl AbandonAsk {
+    /// A flight whose body ended without an outcome.
+    pub const fn body_failed(token: Token) -> Self {
+        let body_failed = true;
+        Self { token, body_failed }
+    }
+
+    /// A flight that leaves its body, or its place, to another.
+    pub const fn gives_way(token: Token) -> Self {
+        let body_failed = false;
+        Self { token, body_failed }
+    }
+}
+
 /// REPLACE: put a state in place from outside any flight, and fence the flight in progress.
 ///
 /// Invalidation replaces by "no outcome", `put` by a value.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::time::Duration;
 
 use super::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+    AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
 use super::lease::pause_after;
 use crate::format::envelope::{Envelope, Seen, Status};
@@ -199,13 +199,14 @@ impl Cell {
         Told { answer, publish }
     }
 
-    /// ABANDON: free the lock if `token` holds it. The answer says whether it did.
-    pub fn abandon(&mut self, now: ServerTime, key: &Key, token: Token) -> Told<bool> {
+    /// ABANDON. The answer says whether the lock was the flight's.
+    pub fn abandon(&mut self, now: ServerTime, key: &Key, ask: AbandonAsk) -> Told<bool> {
+        let AbandonAsk { token, body_failed } = ask;
         self.expire(now);
         let held = self.lock.take_if(|lock| lock.token == token).is_some();
         Told {
             answer: held,
-            publish: held.then(|| Message::encode_abandoned(key, token)),
+            publish: held.then(|| Message::encode_abandoned(key, token, body_failed)),
         }
     }
 

@@ -62,7 +62,7 @@ pub(crate) enum Step {
     },
     /// Here is the outcome.
     Settle(Arrived),
-    /// Flight after flight was abandoned: it is the body that does not work.
+    /// Flight after flight was abandoned by its body: that does not work.
     StopTrying,
     /// There is nobody to coordinate with.
     GiveUp(Fault),
@@ -77,7 +77,7 @@ pub(crate) struct Arrived {
     pub for_arrivals_until: ServerTime,
 }
 
-/// After this many abandoned flights a follower stops trying.
+/// After this many flights whose bodies brought no outcome a follower stops trying.
 pub(crate) const ABANDONED_AT_MOST: u32 = 2;
 
 impl Follower {
@@ -184,18 +184,18 @@ impl Follower {
             } if self.is_news(envelope.token.into()) => settle(envelope),
             Message::Stored { token } if self.is_news(token.into()) => Step::Look,
             // It may be told again, when its lock could not be freed at first.
-            Message::Abandoned { token }
+            Message::Abandoned { token, body_failed }
                 if Some(token) == self.leader && self.gone != self.leader =>
             {
                 self.gone = self.leader;
-                self.abandoned()
+                self.abandoned(body_failed)
             }
             _ => Step::KeepWaiting,
         }
     }
 
-    fn abandoned(&mut self) -> Step {
-        self.abandoned += 1;
+    fn abandoned(&mut self, body_failed: bool) -> Step {
+        self.abandoned += u32::from(body_failed);
         if self.abandoned < ABANDONED_AT_MOST {
             self.ask()
         } else {

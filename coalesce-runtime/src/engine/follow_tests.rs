@@ -132,22 +132,21 @@ fn an_invalidated_state_is_no_outcome() {
     assert_eq!(follower().looked(Some(&state)), Step::KeepWaiting);
 }
 
+fn abandoned(token: Token) -> Message {
+    let body_failed = true;
+    Message::Abandoned { token, body_failed }
+}
+
 #[test]
 fn only_the_leader_it_follows_makes_it_ask_again_when_abandoned() {
-    assert!(matches!(
-        follower().heard(Message::Abandoned { token: LEADER }),
-        Step::Ask(_)
-    ));
-    assert_eq!(
-        follower().heard(Message::Abandoned { token: OTHER }),
-        Step::KeepWaiting
-    );
+    assert!(matches!(follower().heard(abandoned(LEADER)), Step::Ask(_)));
+    assert_eq!(follower().heard(abandoned(OTHER)), Step::KeepWaiting);
 }
 
 #[test]
 fn after_two_abandoned_flights_it_stops_trying() {
     let mut follower = follower();
-    follower.heard(Message::Abandoned { token: LEADER });
+    follower.heard(abandoned(LEADER));
     let next = BeginAnswer::Follow {
         leader: OTHER,
         lease_left: LEASE,
@@ -155,10 +154,28 @@ fn after_two_abandoned_flights_it_stops_trying() {
         trace: None,
     };
     follower.answered(next, 0.0);
-    assert_eq!(
-        follower.heard(Message::Abandoned { token: OTHER }),
-        Step::StopTrying
-    );
+    assert_eq!(follower.heard(abandoned(OTHER)), Step::StopTrying);
+}
+
+/// A rolling deployment, or locks of askers that gave up: bodies have nothing to do with it.
+#[test]
+fn flights_that_give_way_are_no_reason_to_stop_trying() {
+    let mut follower = follower();
+    for leader in [LEADER, OTHER, OLD] {
+        let next = BeginAnswer::Follow {
+            leader,
+            lease_left: LEASE,
+            seen: OLD.into(),
+            trace: None,
+        };
+        follower.answered(next, 0.0);
+        let gives_way = Message::Abandoned {
+            token: leader,
+            body_failed: false,
+        };
+        assert!(matches!(follower.heard(gives_way), Step::Ask(_)));
+    }
+    assert!(matches!(follower.heard(abandoned(OLD)), Step::KeepWaiting));
 }
 
 #[test]
@@ -219,7 +236,7 @@ fn behind_an_answer_that_was_waited_for_in_vain_it_asks_at_once() {
 #[test]
 fn an_abandoned_leader_is_not_believed_in() {
     let mut follower = follower();
-    follower.heard(Message::Abandoned { token: LEADER });
+    follower.heard(abandoned(LEADER));
     let step = follower.failed(Fault::Refused, Duration::ZERO, 0.0);
     assert_eq!(step, Step::GiveUp(Fault::Refused));
 }
@@ -227,7 +244,7 @@ fn an_abandoned_leader_is_not_believed_in() {
 #[test]
 fn a_flight_that_is_said_to_be_abandoned_twice_is_one() {
     let mut follower = follower();
-    follower.heard(Message::Abandoned { token: LEADER });
-    let again = follower.heard(Message::Abandoned { token: LEADER });
+    follower.heard(abandoned(LEADER));
+    let again = follower.heard(abandoned(LEADER));
     assert_eq!(again, Step::KeepWaiting);
 }

@@ -11,6 +11,7 @@ use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
 use super::journal::{Journal, Line};
 use super::switchboard::Switchboard;
+use crate::engine::ask::AbandonAsk;
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::event::{Event, Incident};
@@ -162,7 +163,9 @@ impl Core {
             let coordinator = Arc::clone(&self.coordinator);
             // A lock that cannot be freed now ends with its lease.
             last_words.spawn(async move {
-                let _ = coordinator.abandon(&key, token).await;
+                let _ = coordinator
+                    .abandon(&key, AbandonAsk::gives_way(token))
+                    .await;
             });
         }
         last_words.join_all().await;

@@ -160,7 +160,7 @@ impl Driver {
             OnRedisError::Fail => {
                 self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
                 if let Some(hold) = granted {
-                    self.insist(&hold, LastWord::Abandoned).await;
+                    self.insist(&hold, LastWord::GivesWay).await;
                 }
             }
         }
@@ -247,7 +247,7 @@ impl Driver {
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
     async fn leave(&self, chase: &Chase) {
         if let Some(hold) = &chase.granted {
-            self.insist(hold, LastWord::Abandoned).await;
+            self.insist(hold, LastWord::GivesWay).await;
         }
     }
 

@@ -13,7 +13,7 @@ use super::driver::Driver;
 use super::heartbeat::{Election, Hold};
 use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
-use crate::engine::ask::{FinishAnswer, FinishAsk};
+use crate::engine::ask::{AbandonAsk, FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
 use crate::format::envelope::{Envelope, Seen, Status};
@@ -109,8 +109,10 @@ pub(super) enum LastWord<'a> {
         /// Whether a lock that is merely gone may be taken again.
         may_retake: bool,
     },
-    /// There is none.
-    Abandoned,
+    /// The body brought none.
+    BodyFailed,
+    /// There was no body under this lock.
+    GivesWay,
 }
 
 /// Runs a body that was prepared beforehand, and reports.
@@ -158,7 +160,7 @@ impl Driver {
                 };
                 self.insist(&hold, word).await;
             }
-            (Some(hold), None) => self.insist(&hold, LastWord::Abandoned).await,
+            (Some(hold), None) => self.insist(&hold, LastWord::BodyFailed).await,
             (None, _) => {}
         }
     }
@@ -278,7 +280,8 @@ impl Driver {
     async fn say(&self, election: Election, word: LastWord<'_>) -> Result<(), Fault> {
         let (coordinator, key) = (&self.core.coordinator, self.entry.key());
         match word {
-            LastWord::Abandoned => coordinator.abandon(key, election.token).await.map(drop),
+            LastWord::BodyFailed => self.let_go(AbandonAsk::body_failed(election.token)).await,
+            LastWord::GivesWay => self.let_go(AbandonAsk::gives_way(election.token)).await,
             LastWord::Outcome { report, may_retake } => {
                 let ask = self.finish_ask(election, report);
                 let retake_until = if may_retake {
@@ -293,7 +296,8 @@ impl Driver {
                     ..ask
                 };
                 match coordinator.finish(key, &ask).await? {
-                    FinishAnswer::Lost => coordinator.abandon(key, election.token).await.map(drop),
+                    // There may be a lock that was granted too late for its body.
+                    FinishAnswer::Lost => self.let_go(AbandonAsk::gives_way(election.token)).await,
                     _ => Ok(()),
                 }
             }
@@ -333,19 +337,25 @@ impl Driver {
 
     async fn abandon(&mut self, hold: Hold) {
         self.core.heartbeat.arrived().await;
-        let freed = self.free(hold.election()).await;
+        let freed = self
+            .free(AbandonAsk::body_failed(hold.election().token))
+            .await;
         self.settle(Settlement::for_all(Verdict::Abandoned));
         if !freed {
             tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
-            self.insist(&hold, LastWord::Abandoned).await;
+            self.insist(&hold, LastWord::BodyFailed).await;
         }
     }
 
     /// Frees the lock, if it holds this token. The answer says whether that has been heard.
-    pub(super) async fn free(&self, election: Election) -> bool {
-        let (coordinator, key) = (&self.core.coordinator, self.entry.key());
+    pub(super) async fn free(&self, ask: AbandonAsk) -> bool {
         // Unheard, the lease ends by itself, and a follower's poll finds that.
-        coordinator.abandon(key, election.token).await.is_ok()
+        self.let_go(ask).await.is_ok()
+    }
+
+    async fn let_go(&self, ask: AbandonAsk) -> Result<(), Fault> {
+        let (coordinator, key) = (&self.core.coordinator, self.entry.key());
+        coordinator.abandon(key, ask).await.map(drop)
     }
 }
 

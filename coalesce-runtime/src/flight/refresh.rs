@@ -12,7 +12,7 @@ use super::entry::Lane;
 use super::heartbeat::Election;
 use super::leader::Runner;
 use super::member::Member;
-use crate::engine::ask::{BeginAnswer, BeginAsk};
+use crate::engine::ask::{AbandonAsk, BeginAnswer, BeginAsk};
 use crate::engine::lease::lease_at;
 use crate::format::envelope::Seen;
 use crate::ports::event::Cause;
@@ -130,7 +130,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         }
         Err(fault) => {
             if fault.may_have_been_executed() {
-                driver.free(election).await;
+                driver.free(AbandonAsk::gives_way(election.token)).await;
             }
             drop((asking, permit));
             tokio::time::sleep(settings.refresh_pause).await;

@@ -1,9 +1,9 @@
 //! Messages: what travels on a key's notify channel.
 //!
 //! ```text
-//!  0  1  kind: O outcome, P outcome whose payload is in the state, A abandoned
+//!  0  1  kind: O outcome, P outcome whose payload is in the state, A abandoned by its body, W withdrawn
 //!  1  8  fenced at, µs on the server's clock; 0 when the outcome was retained
-//!  9  …  an envelope (of kind P and A: without its payload)
+//!  9  …  an envelope (of kind P, A and W: without its payload)
 //! ```
 //!
 //! A message carries a whole envelope header, so it proves which key and which flight it is about.
@@ -39,6 +39,8 @@ pub enum Message {
     Abandoned {
         /// The flight.
         token: Token,
+        /// Whether it was its body that brought none.
+        body_failed: bool,
     },
     /// Somebody removed or replaced the state; a flight in progress is fenced.
     Invalidated,
@@ -59,8 +61,8 @@ impl Message {
         }
     }
 
-    /// The bytes of the message that says `token`'s flight was abandoned.
-    pub fn encode_abandoned(key: &Key, token: Token) -> Bytes {
+    /// The bytes of the message that says a flight was abandoned.
+    pub fn encode_abandoned(key: &Key, token: Token, body_failed: bool) -> Bytes {
         let marker = Envelope::new(
             Status::Invalidated,
             0,
@@ -68,7 +70,8 @@ impl Message {
             std::time::Duration::ZERO,
             Bytes::new(),
         );
-        encode(b'A', ServerTime::default(), &marker.encode(key))
+        let kind = if body_failed { b'A' } else { b'W' };
+        encode(kind, ServerTime::default(), &marker.encode(key))
     }
 
     /// The bytes of the message that says something about `key` has changed: read it again.
@@ -112,8 +115,9 @@ impl Message {
             b'P' => Ok(Self::Stored {
                 token: Self::token_of(key, &body)?,
             }),
-            b'A' => Ok(Self::Abandoned {
+            kind @ (b'A' | b'W') => Ok(Self::Abandoned {
                 token: Self::token_of(key, &body)?,
+                body_failed: kind == b'A',
             }),
             _ => Err(Unreadable::Malformed),
         }
@@ -213,11 +217,13 @@ mod tests {
     #[test]
     fn an_abandoned_flight_is_named() {
         let token = Token::from_bytes([9; 16]);
-        let bytes = Message::encode_abandoned(&key(), token);
-        assert_eq!(
-            Message::decode(&key(), &bytes),
-            Ok(Message::Abandoned { token })
-        );
+        for body_failed in [true, false] {
+            let bytes = Message::encode_abandoned(&key(), token, body_failed);
+            assert_eq!(
+                Message::decode(&key(), &bytes),
+                Ok(Message::Abandoned { token, body_failed })
+            );
+        }
     }
 
     #[test]

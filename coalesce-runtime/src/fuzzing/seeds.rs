@@ -118,7 +118,8 @@ fn made() -> BTreeMap<&'static str, Vec<Vec<u8>>> {
         .flat_map(|one| [None, fenced].map(|at| Message::wrap_outcome(&one.encode(&key()), at)))
         .map(|bytes| bytes.to_vec())
         .collect();
-    messages.push(Message::encode_abandoned(&key(), token(7)).to_vec());
+    messages
+        .extend([true, false].map(|it| Message::encode_abandoned(&key(), token(7), it).to_vec()));
     messages.push(Message::encode_changed(&key()).to_vec());
     BTreeMap::from([
         ("envelope", whole),

@@ -10,13 +10,12 @@ use tokio::sync::mpsc;
 
 use super::health::CoordinatorHealth;
 use crate::engine::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+    AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
 use crate::format::message::Message;
 use crate::words::clock::ServerClock;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
-use crate::words::token::Token;
 
 /// The answer to one question, within the coordinator's own deadline.
 pub type Reply<'a, A> = Pin<Box<dyn Future<Output = Result<A, Fault>> + Send + 'a>>;
@@ -67,8 +66,9 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Store the outcome, delete the lock, publish; only while the lock holds the token. One script.
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer>;
 
-    /// Free the lock if `token` holds it, and say so on the channel. One script.
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool>;
+    /// Free the lock if the flight holds it, and say so on the channel. One script.
+    /// Answers whether it did.
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool>;
 
     /// Put a state in place from outside any flight, and fence the flight in progress. One script.
     /// Answers whether a flight was fenced.

@@ -11,12 +11,11 @@ use super::event::{Event, Operation};
 use super::health::CoordinatorHealth;
 use super::observer::{Observers, PROCESS};
 use crate::engine::ask::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
+    AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk, ReplaceAsk,
 };
 use crate::words::clock::{Instant, ServerClock, now};
 use crate::words::fault::Fault;
 use crate::words::key::Key;
-use crate::words::token::Token;
 
 /// Tells the observers about each question to another coordinator.
 #[derive(Debug)]
@@ -153,8 +152,8 @@ impl Coordinator for Observed {
         self.of_key(key, Operation::Finish, self.inner.finish(key, ask))
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
-        self.of_key(key, Operation::Abandon, self.inner.abandon(key, token))
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
+        self.of_key(key, Operation::Abandon, self.inner.abandon(key, ask))
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {

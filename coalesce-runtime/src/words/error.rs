@@ -10,7 +10,7 @@ use super::fault::Fault;
 ///
 /// A function that returns `Result<T, E>` receives it through `E: From<coalesce::Error>`; in a
 /// function that returns a plain value the body runs instead. It names the namespace and never an
-/// argument or header value.
+/// argument or header value, except for what the body's own error says of itself, which [`Failed`](Self::Failed) hands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

@@ -85,8 +85,16 @@ mod tests {
         }
     }
 
+    /// Chance fails this once in 10^590 times, and a counter or a clock always.
     #[test]
-    fn tokens_differ() {
-        assert_ne!(Token::random(), Token::random());
+    fn each_bit_of_a_token_is_random() {
+        let tokens: Vec<_> = (0..2_000).map(|_| Token::random()).collect();
+        let all: std::collections::HashSet<_> = tokens.iter().collect();
+        assert_eq!(all.len(), tokens.len());
+        for bit in 0..128 {
+            let set = |token: &&Token| token.as_bytes()[bit / 8] >> (bit % 8) & 1 == 1;
+            let ones = tokens.iter().filter(set).count();
+            assert!((1..2_000).contains(&ones), "bit {bit}: {ones}");
+        }
     }
 }

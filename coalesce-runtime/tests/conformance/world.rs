@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use coalesce_runtime::Key;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, Envelope, FinishAnswer, FinishAsk, Listener, Message,
-    Notice, RenewAnswer, RenewAsk, ReplaceAsk, Reply, ServerTime, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, Envelope, FinishAnswer, FinishAsk, Listener,
+    Message, Notice, RenewAnswer, RenewAsk, ReplaceAsk, Reply, ServerTime, Token,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -93,7 +93,10 @@ impl Side {
     }
 
     pub(crate) async fn abandon(&self, key: &Key, token: Token) -> bool {
-        self.0.abandon(key, token).await.unwrap()
+        self.0
+            .abandon(key, AbandonAsk::body_failed(token))
+            .await
+            .unwrap()
     }
 
     pub(crate) async fn replace(&self, key: &Key, ask: ReplaceAsk) -> bool {

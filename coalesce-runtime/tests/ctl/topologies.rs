@@ -21,9 +21,11 @@ impl Fleet {
     async fn on(topology: &impl Topology) -> Self {
         let url = topology.url();
         let process = || async {
-            // A machine that is busy with six servers is no trouble of theirs.
+            // A machine that is busy with six servers is no trouble of theirs. And a poll that comes between the end
+            // of a fenced flight and the message about it wins the lock: an own run, which is not meant here.
             let builder = Coalescer::builder().redis(&*url);
             let builder = builder.lease(30_000 * MS).operation_deadline(5_000 * MS);
+            let builder = builder.polls(20_000 * MS, 20_000 * MS);
             builder.build().await.unwrap()
         };
         let (here, there) = (process().await, process().await);
@@ -106,16 +108,9 @@ async fn an_invalidation_fences_the_flight_in_progress(fleet: &Fleet) {
     let [leader, follower] = joined;
     assert_eq!(leader.await.unwrap(), 8, "its own body");
     eventually("its outcome is refused", || fleet.here.counts().fenced == 1).await;
-    // The late outcome is for those who had joined, if they hear of it, and stored for nobody. Who misses the message
-    // runs the body.
-    let state = match follower.await.unwrap() {
-        8 => "invalidated",
-        own => {
-            assert_eq!(own, 1);
-            "done"
-        }
-    };
-    assert_eq!(fleet.stored(77).await["status"], state);
+    // The late outcome is for those who had joined, and stored for nobody.
+    assert_eq!(follower.await.unwrap(), 8);
+    assert_eq!(fleet.stored(77).await["status"], "invalidated");
     // Who comes meanwhile gets nothing from before, wherever it comes.
     let (release, [leader, _]) = a_fenced_flight(fleet, 78).await;
     assert_eq!(price_of(&fleet.there, 78, 9, async {}).await, 9);

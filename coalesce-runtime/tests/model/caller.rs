@@ -232,7 +232,7 @@ impl Caller {
                     self.given(&envelope, fenced_at, How::Heard, mistake);
                 }
             }
-            Message::Abandoned { token } => following.look_due |= token == following.leader,
+            Message::Abandoned { token, .. } => following.look_due |= token == following.leader,
             Message::Stored { .. } | Message::Invalidated => {}
         }
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Cell, Envelope, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk,
-    ReplaceAsk, Seen, ServerTime, Status, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Cell, Envelope, FinishAnswer, FinishAsk, RenewAnswer,
+    RenewAsk, ReplaceAsk, Seen, ServerTime, Status, Token,
 };
 
 use crate::caller::{Caller, How, Leading, Phase};
@@ -121,7 +121,9 @@ impl World {
         let starts_again = caller.phase == Phase::Asking;
         if starts_again && caller.unanswered && setup.mistake != Some(Mistake::NoFarewell) {
             caller.unanswered = false;
-            let told = self.cell.abandon(self.now(), &key(), token);
+            let told = self
+                .cell
+                .abandon(self.now(), &key(), AbandonAsk::body_failed(token));
             self.tell(setup, told.publish);
         }
     }
@@ -227,7 +229,9 @@ impl World {
             return;
         };
         let now = self.now();
-        let told = self.cell.abandon(now, &key(), leading.token);
+        let told = self
+            .cell
+            .abandon(now, &key(), AbandonAsk::body_failed(leading.token));
         self.left.panics -= 1;
         self.gone(number);
         self.tell(setup, told.publish);

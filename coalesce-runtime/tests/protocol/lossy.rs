@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
-    ReplaceAsk, Reply, ServerClock, Status, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk,
+    Renewals, ReplaceAsk, Reply, ServerClock, Status, Token,
 };
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator, OnRedisError};
 use tokio::time::Instant;
@@ -86,9 +86,9 @@ impl Coordinator for Lossy {
         })
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
         Box::pin(async move {
-            let answer = self.inner.abandon(key, token).await;
+            let answer = self.inner.abandon(key, ask).await;
             // The way back is long.
             tokio::time::sleep(200 * MS).await;
             answer

@@ -5,6 +5,7 @@
 mod fleet;
 
 mod advice;
+mod dropping;
 mod ending;
 mod giving_up;
 mod invalidation;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, Envelope, ReplaceAsk, Status, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, Envelope, ReplaceAsk, Status, Token,
 };
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
@@ -126,7 +126,10 @@ async fn an_outcome_that_lives_for_less_than_a_lease_is_not_undone_either() {
     let BeginAnswer::Follow { leader, .. } = answer else {
         panic!("{answer:?}")
     };
-    inner.abandon(&key, leader).await.unwrap();
+    inner
+        .abandon(&key, AbandonAsk::body_failed(leader))
+        .await
+        .unwrap();
     assert_eq!(call(two.clone(), ledger.clone(), 100).await, 2);
     tokio::time::sleep(500 * MS).await;
     way.heal();

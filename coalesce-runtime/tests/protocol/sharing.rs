@@ -203,41 +203,6 @@ async fn dropped_followers_change_nothing_and_leave_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_at_any_await_point_leaves_nothing() {
-    for polls in 0..30 {
-        let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
-        let body = ledger.clone();
-        let call = fleet.pods[0]
-            .call("n")
-            .key(1)
-            .run(move || async move { body.run(5 * MS).await });
-        polled_at_most(polls, call).await;
-        let again = ledger.clone();
-        let value = fleet.pods[0]
-            .call("n")
-            .key(1)
-            .run(move || async move { again.run(5 * MS).await })
-            .await;
-        assert!(value >= 1, "after {polls} polls");
-        fleet.assert_nothing_left().await;
-    }
-}
-
-/// Polls `future` that many times, then drops it.
-async fn polled_at_most<F: Future>(mut polls: usize, future: F) {
-    let mut future = std::pin::pin!(future);
-    std::future::poll_fn(|context| {
-        if polls == 0 || future.as_mut().poll(context).is_ready() {
-            return std::task::Poll::Ready(());
-        }
-        polls -= 1;
-        context.waker().wake_by_ref();
-        std::task::Poll::Pending
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_flight_that_reaches_its_own_key_runs_through() {
     let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
     let pod = fleet.pods[0].clone();

@@ -86,6 +86,27 @@ async fn shutdown_hands_over_what_does_not_end_in_time() {
     drop(slow);
 }
 
+/// A rolling deployment under a slow body: no process is told that the body does not work.
+#[tokio::test(start_paused = true)]
+async fn who_follows_flights_whose_processes_shut_down_one_behind_the_other_goes_on_following() {
+    let (fleet, ledger) = (Fleet::of(4).await, Ledger::default());
+    let mut calls = Vec::new();
+    for pod in &fleet.pods {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        calls.push(tokio::spawn(
+            call.run(move || async move { ledger.run(20_000 * MS).await }),
+        ));
+        tokio::time::sleep(10 * MS).await;
+    }
+    for (number, pod) in fleet.pods[..3].iter().enumerate() {
+        assert_eq!(ledger.runs(), number + 1, "the others follow");
+        pod.shutdown(MS).await;
+        tokio::time::sleep(100 * MS).await;
+    }
+    assert_eq!(calls.pop().unwrap().await.unwrap(), 4);
+    assert_eq!(ledger.runs(), 4);
+}
+
 #[tokio::test(start_paused = true)]
 async fn behind_a_shutdown_calls_run_as_if_the_attribute_were_not_there() {
     let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());

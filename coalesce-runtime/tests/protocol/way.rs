@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
-    ReplaceAsk, Reply, ServerClock, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk,
+    Renewals, ReplaceAsk, Reply, ServerClock,
 };
 use coalesce_runtime::{Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
@@ -146,8 +146,8 @@ impl Coordinator for Way {
         self.pass(self.inner.finish(key, ask))
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
-        self.pass(self.inner.abandon(key, token))
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
+        self.pass(self.inner.abandon(key, ask))
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {

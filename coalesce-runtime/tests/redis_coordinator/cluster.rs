@@ -1,8 +1,8 @@
 //! A small cluster: every question reaches the node of its key, and a node's trouble is that of its slots.
 
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk,
-    Seen, ServerTime, Status,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice,
+    RenewAnswer, RenewAsk, Seen, ServerTime, Status,
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
@@ -97,11 +97,20 @@ async fn messages_are_heard_whichever_node_they_come_from() {
         let (key, token) = (key(number), token(1));
         let mut listener = coordinator.listen(&key).await.unwrap();
         coordinator.begin(&key, &begin(token)).await.unwrap();
-        coordinator.abandon(&key, token).await.unwrap();
+        coordinator
+            .abandon(&key, AbandonAsk::body_failed(token))
+            .await
+            .unwrap();
         let heard = tokio::time::timeout(5 * SECOND, listener.next())
             .await
             .unwrap();
-        assert_eq!(heard, Notice::Message(Message::Abandoned { token }));
+        assert_eq!(
+            heard,
+            Notice::Message(Message::Abandoned {
+                token,
+                body_failed: true
+            })
+        );
     }
     coordinator.close().await.unwrap();
     for node in &nodes {
@@ -162,7 +171,12 @@ async fn others_are_served(coordinator: &RedisCoordinator, node: &Server, mark: 
         let token = token(mark);
         let led = coordinator.begin(&key(number), &begin(token)).await;
         assert_eq!(led, Ok(LEAD), "{number}");
-        assert_eq!(coordinator.abandon(&key(number), token).await, Ok(true));
+        assert_eq!(
+            coordinator
+                .abandon(&key(number), AbandonAsk::body_failed(token))
+                .await,
+            Ok(true)
+        );
     }
 }
 
@@ -254,8 +268,16 @@ async fn a_slot_that_has_moved_is_followed_once_and_its_listeners_go_along() {
     eventually("it is unsubscribed where it was", || {
         listeners(&nodes[0]) == format!("{channel}\n0")
     });
-    assert_eq!(coordinator.abandon(&moved, token).await, Ok(true));
-    let heard = Notice::Message(Message::Abandoned { token });
+    assert_eq!(
+        coordinator
+            .abandon(&moved, AbandonAsk::body_failed(token))
+            .await,
+        Ok(true)
+    );
+    let heard = Notice::Message(Message::Abandoned {
+        token,
+        body_failed: true,
+    });
     assert_eq!(next().await, Ok(heard));
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use coalesce_runtime::RedisCoordinator;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Cell, Coordinator as _, Envelope, FinishAnswer, FinishAsk, RenewAnswer,
-    RenewAsk, ReplaceAsk, Seen, ServerTime, Status, Traceparent,
+    AbandonAsk, BeginAnswer, BeginAsk, Cell, Coordinator as _, Envelope, FinishAnswer, FinishAsk,
+    RenewAnswer, RenewAsk, ReplaceAsk, Seen, ServerTime, Status, Traceparent,
 };
 
 use crate::server::{SECOND, Server, envelope, key, state, token};
@@ -165,8 +165,15 @@ impl Twins<'_> {
 
     async fn abandon(&mut self) {
         let token = self.token();
-        let answer = self.coordinator.abandon(&key(1), token).await.unwrap();
-        let expected = self.cell.abandon(self.now, &key(1), token).answer;
+        let answer = self
+            .coordinator
+            .abandon(&key(1), AbandonAsk::body_failed(token))
+            .await
+            .unwrap();
+        let expected = self
+            .cell
+            .abandon(self.now, &key(1), AbandonAsk::body_failed(token))
+            .answer;
         assert_eq!(answer, expected);
     }
 

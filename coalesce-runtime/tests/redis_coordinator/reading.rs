@@ -1,7 +1,7 @@
 //! Reading: one GET, and what it makes of bytes that are not this key's.
 
 use bytes::Bytes;
-use coalesce_runtime::coordination::{Coordinator as _, Envelope, Status};
+use coalesce_runtime::coordination::{AbandonAsk, Coordinator as _, Envelope, Status};
 use coalesce_runtime::{BreakerState, Fault};
 
 use crate::server::{Server, envelope, key, lock, state, token};
@@ -45,7 +45,9 @@ async fn a_state_of_a_foreign_type_is_said_to_be_foreign_by_every_question() {
     assert_eq!(finished, Err(Fault::ForeignType));
     server.ask(&["DEL", &state(1)]);
     server.ask(&["LPUSH", &lock(1), "x"]);
-    let abandoned = coordinator.abandon(&key, token).await;
+    let abandoned = coordinator
+        .abandon(&key, AbandonAsk::body_failed(token))
+        .await;
     assert_eq!(abandoned, Err(Fault::ForeignType));
     assert_eq!(coordinator.health().breaker, BreakerState::Closed);
 }

@@ -2,8 +2,8 @@
 
 use coalesce_runtime::Fault;
 use coalesce_runtime::coordination::{
-    BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk,
-    Seen, ServerTime, Status,
+    AbandonAsk, BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Message, Notice,
+    RenewAnswer, RenewAsk, Seen, ServerTime, Status,
 };
 use tokio::time::timeout;
 
@@ -120,13 +120,23 @@ async fn an_abandoned_flight_is_told_although_its_lock_cannot_be_freed() {
         coordinator.begin(&key, &begin(leader)).await.unwrap();
         let mut ear = coordinator.listen(&key).await.unwrap();
         server.ask(refuse);
-        let answer = coordinator.abandon(&key, leader).await;
+        let answer = coordinator
+            .abandon(&key, AbandonAsk::body_failed(leader))
+            .await;
         assert_eq!(answer, Err(Fault::Refused), "{refuse:?}");
         let heard = timeout(5 * SECOND, ear.next()).await.unwrap();
-        let told = Notice::Message(Message::Abandoned { token: leader });
+        let told = Notice::Message(Message::Abandoned {
+            token: leader,
+            body_failed: true,
+        });
         assert_eq!(heard, told);
         server.ask(write);
-        assert_eq!(coordinator.abandon(&key, leader).await, Ok(true));
+        assert_eq!(
+            coordinator
+                .abandon(&key, AbandonAsk::body_failed(leader))
+                .await,
+            Ok(true)
+        );
     }
 }
 

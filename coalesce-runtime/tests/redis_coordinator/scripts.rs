@@ -4,8 +4,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use coalesce_runtime::coordination::{
-    BeginAnswer, Coordinator as _, Envelope, FinishAnswer, FinishAsk, Message, Notice, RenewAnswer,
-    RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
+    AbandonAsk, BeginAnswer, Coordinator as _, Envelope, FinishAnswer, FinishAsk, Message, Notice,
+    RenewAnswer, RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
 };
 use coalesce_runtime::{BreakerState, Fault};
 
@@ -117,7 +117,12 @@ async fn scripts_survive_a_flushed_script_cache() {
         let finished = coordinator.finish(&key, &outcome).await;
         assert_eq!(finished, Ok(FinishAnswer::Stored));
         server.ask(&["SCRIPT", "FLUSH"]);
-        assert_eq!(coordinator.abandon(&key, token).await, Ok(false));
+        assert_eq!(
+            coordinator
+                .abandon(&key, AbandonAsk::body_failed(token))
+                .await,
+            Ok(false)
+        );
     }
     assert_eq!(coordinator.health().last_fault, None);
 }
@@ -248,7 +253,12 @@ async fn a_full_redis_refuses_new_locks_and_lets_flights_end() {
         coordinator.finish(&old, &outcome).await,
         Ok(FinishAnswer::Stored)
     );
-    assert_eq!(coordinator.abandon(&key(2), leader).await, Ok(true));
+    assert_eq!(
+        coordinator
+            .abandon(&key(2), AbandonAsk::body_failed(leader))
+            .await,
+        Ok(true)
+    );
     let invalidation = ReplaceAsk {
         envelope: envelope(Status::Invalidated, token(2), b""),
         life: 30 * SECOND,

@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use coalesce_rig::{Connection, Value};
 use coalesce_runtime::Key;
-use coalesce_runtime::coordination::{Cell, RenewAnswer, RenewAsk, Seen, ServerTime, Token};
+use coalesce_runtime::coordination::{
+    AbandonAsk, Cell, RenewAnswer, RenewAsk, Seen, ServerTime, Token,
+};
 
 /// Everything that the server keeps for a key.
 #[derive(Clone, Debug)]
@@ -120,7 +122,11 @@ pub(crate) fn lock_of(
     key: &Key,
     flights: impl Iterator<Item = Token>,
 ) -> Option<(Token, bool)> {
-    let holds = |token: &Token| cell.clone().abandon(now, key, *token).answer;
+    let holds = |token: &Token| {
+        cell.clone()
+            .abandon(now, key, AbandonAsk::body_failed(*token))
+            .answer
+    };
     let holder = flights.into_iter().find(holds)?;
     let ask = RenewAsk {
         key: key.clone(),

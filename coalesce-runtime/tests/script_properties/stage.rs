@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use coalesce_rig::{Connection, RedisServer, Value};
 use coalesce_runtime::coordination::{
-    BeginAsk, Cell, Coordinator as _, Envelope, FinishAsk, RenewAsk, ReplaceAsk, Seen, ServerTime,
-    Status, Token, Traceparent,
+    AbandonAsk, BeginAsk, Cell, Coordinator as _, Envelope, FinishAsk, RenewAsk, ReplaceAsk, Seen,
+    ServerTime, Status, Token, Traceparent,
 };
 use coalesce_runtime::{Key, RedisCoordinator, RedisSettings};
 use tokio::runtime::Runtime;
@@ -176,8 +176,12 @@ impl Stage {
                     (finished(answer), finished(told.answer), told.publish)
                 }
                 Question::Abandon { flight } => {
-                    let answer = self.coordinator.abandon(key, token(*flight)).await.unwrap();
-                    let told = cell.abandon(now, key, token(*flight));
+                    let answer = self
+                        .coordinator
+                        .abandon(key, AbandonAsk::body_failed(token(*flight)))
+                        .await
+                        .unwrap();
+                    let told = cell.abandon(now, key, AbandonAsk::body_failed(token(*flight)));
                     (Said::Yes(answer), Said::Yes(told.answer), told.publish)
                 }
                 Question::Replace { by, status } => {
@@ -339,7 +343,7 @@ fn looked(state: Option<bytes::Bytes>) -> Said {
 
 fn forget_lock(cell: &mut Cell, now: ServerTime, key: &Key) {
     for flight in flights() {
-        cell.abandon(now, key, flight);
+        cell.abandon(now, key, AbandonAsk::body_failed(flight));
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, Message, RenewAnswer,
-    RenewAsk, Renewals, ReplaceAsk, Reply, ServerClock, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, Message,
+    RenewAnswer, RenewAsk, Renewals, ReplaceAsk, Reply, ServerClock, Token,
 };
 use coalesce_runtime::{Fault, Key};
 
@@ -125,9 +125,9 @@ impl Coordinator for SimCoordinator {
         answer
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
         self.ask(Some(key), "abandon", move |hub, key| {
-            let told = hub.server().abandon(hub.at(), key, token);
+            let told = hub.server().abandon(hub.at(), key, ask);
             tell(hub, key, told)
         })
     }

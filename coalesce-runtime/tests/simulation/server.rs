@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use coalesce_runtime::Key;
 use coalesce_runtime::coordination::{
-    BeginAnswer, BeginAsk, Cell, Envelope, FinishAnswer, FinishAsk, RenewAnswer, RenewAsk,
-    ReplaceAsk, ServerTime, Status, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, Cell, Envelope, FinishAnswer, FinishAsk, RenewAnswer,
+    RenewAsk, ReplaceAsk, ServerTime, Status, Token,
 };
 
 use crate::ledger::At;
@@ -190,14 +190,14 @@ impl Server {
         (told.answer, self.sabotage.message(told.publish))
     }
 
-    pub fn abandon(&mut self, at: At, key: usize, token: Token) -> (bool, Option<Bytes>) {
+    pub fn abandon(&mut self, at: At, key: usize, ask: AbandonAsk) -> (bool, Option<Bytes>) {
         self.expire(at, key);
         if self.sabotage == Sabotage::LosesAbandon {
             return (true, None);
         }
-        let told = self.cells[key].abandon(server_time(at), &self.keys[key], token);
+        let told = self.cells[key].abandon(server_time(at), &self.keys[key], ask);
         if told.answer {
-            self.ended(at, key, token, Ended::Abandoned);
+            self.ended(at, key, ask.token, Ended::Abandoned);
         }
         (told.answer, told.publish)
     }

@@ -13,14 +13,15 @@ use bytes::Bytes;
 
 use self::channels::Channels;
 use self::store::Store;
-use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
+use crate::engine::ask::{
+    AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk,
+};
 use crate::engine::cell::{Cell, Told};
 use crate::format::message::Message;
 use crate::ports::coordinator::{Coordinator, Interest, Listener, Renewals, Reply};
 use crate::words::clock::{ServerClock, ServerTime, now};
 use crate::words::key::Key;
 use crate::words::switch::switch_key;
-use crate::words::token::Token;
 
 /// A coordinator that lives in this process and needs no server.
 ///
@@ -157,8 +158,8 @@ impl Coordinator for MemoryCoordinator {
         Box::pin(async { Ok(self.tell(key, |cell, now| cell.finish(now, key, ask))) })
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
-        Box::pin(async move { Ok(self.tell(key, |cell, now| cell.abandon(now, key, token))) })
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
+        Box::pin(async move { Ok(self.tell(key, |cell, now| cell.abandon(now, key, ask))) })
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
@@ -233,6 +234,7 @@ impl fmt::Debug for MemoryCoordinator {
 mod tests {
     use super::*;
     use crate::format::envelope::{Envelope, Status};
+    use crate::words::token::Token;
 
     fn key() -> Key {
         Key::new("shop::login", &[&"secret-name"])

@@ -62,13 +62,14 @@ use self::profile::Profile;
 use self::replies::Said;
 use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
 use self::shared::{Shared, answer_of};
-use crate::engine::ask::{BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk};
+use crate::engine::ask::{
+    AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk,
+};
 use crate::ports::coordinator::{Coordinator, Listener, Renewals, Reply};
 use crate::ports::health::CoordinatorHealth;
 use crate::words::clock::ServerClock;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
-use crate::words::token::Token;
 
 #[cfg(feature = "cli")]
 pub(crate) use self::admin::Plain;
@@ -276,8 +277,8 @@ impl Coordinator for RedisCoordinator {
         self.ask(&FINISH, call, Said::finish)
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
-        let call = self.0.shared.names.abandon(key, token);
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
+        let call = self.0.shared.names.abandon(key, ask);
         self.ask(&ABANDON, call, Said::yes_or_no)
     }
 

@@ -7,7 +7,7 @@ use fred::util::sha1_hash;
 use once_cell::sync::OnceCell;
 
 use super::keyspace::{Keyspace, slot_of};
-use crate::engine::ask::{BeginAsk, FinishAsk, RenewAsk, ReplaceAsk};
+use crate::engine::ask::{AbandonAsk, BeginAsk, FinishAsk, RenewAsk, ReplaceAsk};
 use crate::format::message::Message;
 use crate::words::clock::{micros, millis_up};
 use crate::words::key::Key;
@@ -114,14 +114,14 @@ impl Keyspace {
         self.lock_and_state(key, args)
     }
 
-    pub(super) fn abandon(&self, key: &Key, token: Token) -> Call {
+    pub(super) fn abandon(&self, key: &Key, ask: AbandonAsk) -> Call {
         Call {
             slot: slot_of(key),
             keys: vec![self.lock(key)],
             args: vec![
                 self.channel(key).into(),
-                hex(token),
-                Message::encode_abandoned(key, token),
+                hex(ask.token),
+                Message::encode_abandoned(key, ask.token, ask.body_failed),
             ],
         }
     }

@@ -215,7 +215,13 @@ pub(crate) async fn c073_an_abandoned_flight_frees_the_lock_and_is_told(w: &Worl
     let token = lead(&w.here, &key).await;
     let mut ear = w.there.listen(&key).await;
     assert!(w.here.abandon(&key, token).await);
-    assert_eq!(ear.hears().await, Message::Abandoned { token });
+    assert_eq!(
+        ear.hears().await,
+        Message::Abandoned {
+            token,
+            body_failed: true
+        }
+    );
     assert!(is_lead(&w.there.begin(&key, begin(Token::random())).await));
 }
 
@@ -248,7 +254,13 @@ pub(crate) async fn c076_an_abandon_asked_again_is_a_no_op(w: &World) {
     let mut ear = w.there.listen(&key).await;
     assert!(w.here.abandon(&key, token).await);
     assert!(!w.here.abandon(&key, token).await);
-    assert_eq!(ear.hears().await, Message::Abandoned { token });
+    assert_eq!(
+        ear.hears().await,
+        Message::Abandoned {
+            token,
+            body_failed: true
+        }
+    );
     ear.has_heard_nothing(&w.here, &key).await;
 }
 

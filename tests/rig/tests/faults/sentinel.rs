@@ -1,6 +1,6 @@
 //! Sentinels move the primary, while the old one may still be there and writable, and die themselves.
 
-use coalesce_rig::{Pod, Sentinels, Site, Topology as _};
+use coalesce_rig::{Pod, Sentinels, Site, Topology as _, Value};
 
 use crate::scene::{BESIDE_BODIES, LEASE, MS, POD, Scene, eventually, load};
 
@@ -34,6 +34,34 @@ fn a_primary_that_sentinels_replace_while_it_lives_mixes_and_delays_nothing() {
         }
         scene.ends_well(LEASE + BESIDE_BODIES);
     }
+}
+
+/// Row 39: what stands between a primary that was left alone and a second leader.
+#[test]
+fn a_primary_that_its_replicas_have_left_elects_nobody() {
+    let mut scene = scene(&SAFE);
+    let primary = scene.server.primary().expect("a primary");
+    scene.trouble();
+    let replicas: Vec<_> = (0..3).filter(|place| *place != primary).collect();
+    for replica in &replicas {
+        scene.server.server(*replica).freeze();
+    }
+    scene.faults(2);
+    eventually("it takes no writes", || {
+        let said = scene
+            .server
+            .server(primary)
+            .command(&["SET", "any", "1", "PX", "1"]);
+        matches!(said, Value::Error(refusal) if refusal.starts_with("NOREPLICAS"))
+    });
+    let runs = scene.runs_of_a_burst(Site::InFlight);
+    assert_eq!(runs, scene.pods.len(), "nobody leads the others");
+    for replica in &replicas {
+        scene.server.server(*replica).go_on();
+    }
+    scene.recovers();
+    scene.server.is_complete();
+    scene.ends_well(BESIDE_BODIES);
 }
 
 /// Row 39.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coalesce::coordination::Coordinator;
 use coalesce::coordination::{
-    BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals, ReplaceAsk,
-    Reply, ServerClock, Token,
+    AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, Listener, RenewAsk, Renewals,
+    ReplaceAsk, Reply, ServerClock,
 };
 use coalesce::{Key, MemoryCoordinator};
 use tokio::sync::Semaphore;
@@ -47,8 +47,8 @@ impl Coordinator for Late {
         self.memory.finish(key, ask)
     }
 
-    fn abandon<'a>(&'a self, key: &'a Key, token: Token) -> Reply<'a, bool> {
-        self.memory.abandon(key, token)
+    fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
+        self.memory.abandon(key, ask)
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
