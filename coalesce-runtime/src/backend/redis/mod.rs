@@ -197,15 +197,12 @@ impl Inner {
         let Ok(mut survey) = self.survey.try_lock() else {
             return false;
         };
-        match &mut *survey {
-            Some(task) if task.is_running() => false,
-            Some(task) => {
-                nodes.revive();
-                *task = survey::spawn(nodes);
-                true
-            }
-            None => nodes.revive(),
+        let surveyed = survey.as_ref().is_none_or(Task::is_running);
+        if !surveyed {
+            *survey = Some(survey::spawn(nodes));
         }
+        // Each node is looked at: they may have begun on other runtimes than the survey.
+        nodes.revive() || !surveyed
     }
 
     async fn close(&self) {

@@ -2,7 +2,10 @@
 
 use fred::types::Value;
 
+use tokio::runtime::Runtime;
+
 use super::*;
+use crate::backend::redis::Inner;
 use crate::backend::redis::connect::Address;
 use crate::words::clock::{ServerTime, now};
 
@@ -146,4 +149,18 @@ async fn nobody_is_sent_to_a_node_that_cannot_be_reached_for_longer_than_a_quest
     assert_eq!(nodes.of(0).unwrap().place, place(1));
     nodes.meet_strangers();
     assert_eq!(nodes.all().len(), 3);
+}
+
+#[test]
+fn nodes_whose_runtime_ends_later_than_that_of_the_survey_are_connected_again() {
+    let runtime = || Runtime::new().unwrap();
+    let inner = runtime().block_on(async { Inner::start(unknown(), "") });
+    let stays = runtime();
+    let revive = || stays.block_on(async { inner.revive() });
+    assert_eq!([revive(), revive()], [true, false]);
+    let nodes = Arc::clone(&inner.shared.nodes);
+    runtime().block_on(async { nodes.settle(table([1, 2])) });
+    assert_eq!([revive(), revive()], [true, false]);
+    stays.block_on(inner.close());
+    assert!(!revive());
 }
