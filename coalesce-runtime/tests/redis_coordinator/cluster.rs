@@ -1,5 +1,8 @@
 //! A small cluster: every question reaches the node of its key, and a node's trouble is that of its slots.
 
+use std::time::Instant;
+
+use bytes::Bytes;
 use coalesce_runtime::coordination::{
     AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice,
     RenewAnswer, RenewAsk, Seen, ServerTime, Status,
@@ -24,18 +27,27 @@ fn cluster() -> Vec<Server> {
             &to.to_string(),
         ];
         assert_eq!(node.ask(&range), "OK");
-        for (other, bus) in nodes.iter().map(|other| (other.port, other.bus())) {
-            let (port, bus) = (other.to_string(), bus.to_string());
-            node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+        for other in &nodes {
+            meet(node, other);
         }
     }
-    for node in &nodes {
+    is_complete(&nodes);
+    nodes
+}
+
+fn meet(node: &Server, other: &Server) {
+    let (port, bus) = (other.port.to_string(), other.bus().to_string());
+    node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+}
+
+fn is_complete(nodes: &[Server]) {
+    let known = format!("cluster_known_nodes:{}", nodes.len());
+    for node in nodes {
         eventually("every node knows that the cluster is complete", || {
             let info = node.ask(&["CLUSTER", "INFO"]);
-            info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
+            info.contains("cluster_state:ok") && info.contains(&known)
         });
     }
-    nodes
 }
 
 async fn coordinator(nodes: &[Server]) -> RedisCoordinator {
@@ -281,6 +293,24 @@ async fn a_slot_that_has_moved_is_followed_once_and_its_listeners_go_along() {
     assert_eq!(next().await, Ok(heard));
 }
 
+/// A key with a state and a lock, which can be asked for while they are being moved: the state, and the
+/// question of who has the lock.
+async fn held(coordinator: &RedisCoordinator, number: u32) -> (Option<Bytes>, BeginAsk) {
+    let (key, first, second) = (key(number), token(1), token(2));
+    assert_eq!(coordinator.begin(&key, &begin(first)).await, Ok(LEAD));
+    let outcome = finish(envelope(Status::Done, first, b"v"));
+    coordinator.finish(&key, &outcome).await.unwrap();
+    let stored = coordinator.read(&key).await.unwrap();
+    let ask = BeginAsk {
+        seen: Some(Seen::of_state(stored.as_deref())),
+        lease: 60 * SECOND,
+        ..begin(second)
+    };
+    let led = coordinator.begin(&key, &ask).await;
+    assert!(matches!(led, Ok(BeginAnswer::Lead { .. })), "{led:?}");
+    (stored, ask)
+}
+
 /// ASKING counts for the very next command of a connection: whatever else is asked there at that moment,
 /// it is the question that it was meant for.
 #[tokio::test(flavor = "multi_thread")]
@@ -295,17 +325,8 @@ async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
     }
     let coordinator = coordinator_of("least:pw@", &nodes).await;
     let number = keys_on(&nodes[0]).next().unwrap();
-    let (moving, first, second) = (key(number), token(1), token(2));
-    assert_eq!(coordinator.begin(&moving, &begin(first)).await, Ok(LEAD));
-    let outcome = finish(envelope(Status::Done, first, b"v"));
-    coordinator.finish(&moving, &outcome).await.unwrap();
-    let stored = coordinator.read(&moving).await.unwrap();
-    let seen = BeginAsk {
-        seen: Some(Seen::of_state(stored.as_deref())),
-        ..begin(second)
-    };
-    let led = coordinator.begin(&moving, &seen).await;
-    assert!(matches!(led, Ok(BeginAnswer::Lead { .. })), "{led:?}");
+    let (moving, second) = (key(number), token(2));
+    let (stored, seen) = held(&coordinator, number).await;
     begin_to_move(number, &nodes[0], &nodes[1]);
 
     let others: Vec<_> = keys_on(&nodes[1]).take(8).collect();
@@ -332,5 +353,33 @@ async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
     assert_eq!(finished, Ok(FinishAnswer::Stored));
     assert_eq!(nodes[0].info("errorstats", "errorstat_ASK:count"), 201);
     assert_eq!(nodes[1].info("errorstats", "errorstat_MOVED:count"), 0);
+    assert_eq!(coordinator.health().last_fault, None);
+}
+
+/// The first slot of a node that is new to the cluster: no table names it while the slot is being moved.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_is_moved_to_a_node_without_any_is_shared_all_the_time() {
+    let mut nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    let (moving, (stored, seen)) = (key(number), held(&coordinator, number).await);
+    nodes.push(Server::start_node());
+    meet(&nodes[3], &nodes[0]);
+    is_complete(&nodes);
+    begin_to_move(number, &nodes[0], &nodes[3]);
+    nodes[3].ask(&["CONFIG", "RESETSTAT"]);
+    let share_for_a_second = async || {
+        let started = Instant::now();
+        while started.elapsed() < SECOND {
+            assert_eq!(coordinator.read(&moving).await, Ok(stored.clone()));
+            let again = coordinator.begin(&moving, &seen).await;
+            assert!(matches!(again, Ok(BeginAnswer::Lead { .. })), "{again:?}");
+        }
+    };
+    share_for_a_second().await;
+    // Its three lines were connected once; one more connection asks.
+    assert_eq!(nodes[3].info("stats", "total_connections_received"), 4);
+    end_the_move(number, &nodes[0], &nodes[3]);
+    share_for_a_second().await;
     assert_eq!(coordinator.health().last_fault, None);
 }

@@ -8,6 +8,7 @@
 //! shared              a question asked to its end, whoever still waits for it
 //! nodes, listening    the servers, and which of them answers for a slot: questions, and who listens
 //! slots, redirect     the slot table of a cluster; what to do when a node names another
+//! strangers           nodes that another has named and the table may not
 //! survey              asks who serves what, and keeps the nodes up to it
 //! node                one server: three lines, a clock, and who listens there
 //! client, keeper      one line: few commands with limits; its connections, made again and again
@@ -42,6 +43,7 @@ mod script;
 mod settings;
 mod shared;
 mod slots;
+mod strangers;
 mod subscriber;
 mod subscribing;
 mod survey;

@@ -16,8 +16,9 @@ use super::profile::Profile;
 use super::redirect::{Next, Setback, Turn, Way};
 use super::registry::Moving;
 use super::slots::{Place, SLOTS, SlotTable};
+use super::strangers::Strangers;
 use crate::ports::health::CoordinatorHealth;
-use crate::words::clock::ServerClock;
+use crate::words::clock::{ServerClock, now};
 use crate::words::fault::Fault;
 
 /// Every server.
@@ -28,8 +29,7 @@ pub(super) struct Nodes {
     pub(super) seeds: Vec<Place>,
     pub(super) vitals: Arc<Vitals>,
     map: RwLock<Map>,
-    /// Nodes that were named by another and are not known yet.
-    strangers: Mutex<Vec<Place>>,
+    strangers: Mutex<Strangers>,
     /// Rings when the table may be wrong, or a node is to be known.
     pub(super) bell: Notify,
 }
@@ -88,7 +88,8 @@ impl Nodes {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn strangers(&self) -> MutexGuard<'_, Vec<Place>> {
+    /// The map is locked first by who needs both.
+    fn strangers(&self) -> MutexGuard<'_, Strangers> {
         self.strangers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -97,6 +98,14 @@ impl Nodes {
     /// All that there are.
     pub(super) fn all(&self) -> Vec<Arc<Node>> {
         self.map().nodes.values().map(Arc::clone).collect()
+    }
+
+    /// Those that serve slots. How others are concerns nobody.
+    fn primaries(&self) -> Vec<Arc<Node>> {
+        let map = self.map();
+        let nodes = map.nodes.values();
+        let primaries = nodes.filter(|node| map.table.serves(&node.place));
+        primaries.map(Arc::clone).collect()
     }
 
     /// The node that serves a slot.
@@ -144,8 +153,9 @@ impl Nodes {
             node = match way.next(setback, &node.place) {
                 Next::Follow(place) => {
                     turn.asking = false;
+                    let there = self.at(&place, turn).await?;
                     self.moved(slot, &place);
-                    self.at(&place, turn).await?
+                    there
                 }
                 Next::Visit(place) => {
                     turn.asking = true;
@@ -194,15 +204,15 @@ impl Nodes {
 
     /// The node at a place, which is connected to when nobody has been there before.
     async fn at(&self, place: &Place, turn: Turn) -> Result<Arc<Node>, Fault> {
-        if let Some(node) = self.map().nodes.get(place) {
-            return Ok(Arc::clone(node));
+        self.strangers().note(place, now());
+        let known = || self.map().nodes.get(place).map(Arc::clone);
+        if let Some(node) = known() {
+            return Ok(node);
         }
-        self.strangers().push(place.clone());
         self.bell.notify_one();
         let arrival = async {
             loop {
-                let known = self.map().nodes.get(place).map(Arc::clone);
-                if let Some(node) = known {
+                if let Some(node) = known() {
                     return node;
                 }
                 sleep(ARRIVAL).await;
@@ -218,39 +228,51 @@ impl Nodes {
 
 /// The nodes come and go. Nobody else makes or drops one than who keeps the table up.
 impl Nodes {
-    /// Connects to the nodes that others have named.
+    /// Connects to the nodes that others have named, and parts with those that have become of no use.
     pub(super) fn meet_strangers(&self) {
-        let strangers = std::mem::take(&mut *self.strangers());
         let mut map = self.map_mut();
-        for place in strangers {
-            self.meet(&mut map, place);
+        let mut strangers = self.strangers();
+        if strangers.is_empty() {
+            return;
+        }
+        strangers.forget(now());
+        strangers
+            .places()
+            .for_each(|place| self.meet(&mut map.nodes, place));
+        let table = &map.table;
+        let stays = |place: &Place| table.serves(place) || strangers.has(place);
+        if !map.nodes.keys().all(stays) {
+            map.rehome();
+            let Map { table, nodes, .. } = &mut *map;
+            nodes.retain(|place, _| table.serves(place) || strangers.has(place));
         }
     }
 
-    fn meet(&self, map: &mut Map, place: Place) {
-        map.nodes.entry(place).or_insert_with_key(|place| {
+    fn meet(&self, nodes: &mut HashMap<Place, Arc<Node>>, place: &Place) {
+        if !nodes.contains_key(place) {
             let profile = self.profile.at(place);
             let node = Node::start(place.clone(), &profile, &self.vitals, self.linger);
-            Arc::new(node)
-        });
+            nodes.insert(place.clone(), Arc::new(node));
+        }
     }
 
-    /// A new table: nodes that are new to it are connected to, those that left it are dropped, and who
-    /// listens in a slot that moved goes on where it is served now.
+    /// A new table: nodes that are new to it are connected to, those that left it are dropped unless another
+    /// has just named them, and who listens in a slot that moved goes on where it is served now.
     pub(super) fn settle(&self, table: SlotTable) {
         let mut map = self.map_mut();
         for place in table.primaries() {
-            self.meet(&mut map, place.clone());
+            self.meet(&mut map.nodes, place);
         }
         map.table = table;
         map.rehome();
+        let strangers = self.strangers();
         let Map { table, nodes, .. } = &mut *map;
-        nodes.retain(|place, _| table.serves(place));
+        nodes.retain(|place, _| table.serves(place) || strangers.has(place));
     }
 
-    /// Whether there are any, and all of them answer.
+    /// Whether there are any that serve slots, and all of them answer.
     pub(super) fn are_well(&self) -> bool {
-        let nodes = self.all();
+        let nodes = self.primaries();
         !nodes.is_empty() && nodes.iter().all(|node| node.is_well())
     }
 
@@ -273,7 +295,7 @@ impl Nodes {
 /// How they are.
 impl Nodes {
     pub(super) fn health(&self) -> CoordinatorHealth {
-        let (nodes, served) = (self.all(), self.map().table.assigned());
+        let (nodes, served) = (self.primaries(), self.map().table.assigned());
         CoordinatorHealth {
             connected: served == SLOTS && nodes.iter().all(|node| node.is_connected()),
             subscribed: !nodes.is_empty() && nodes.iter().all(|node| node.subscriber.is_sound()),
@@ -289,7 +311,7 @@ impl Nodes {
 
     /// Whether nothing has to be waited for any more.
     pub(super) fn are_ready(&self) -> bool {
-        let nodes = self.all();
+        let nodes = self.primaries();
         !nodes.is_empty() && nodes.iter().all(|node| node.is_ready())
     }
 

@@ -62,6 +62,25 @@ async fn each_slot_is_judged_by_the_clock_of_the_node_that_serves_it() {
 }
 
 #[tokio::test]
+async fn who_is_sent_on_to_a_new_node_judges_by_its_clock() {
+    let nodes = of([1, 2]);
+    let question = |node: Arc<Node>, _| {
+        let there = node.place.port == 3;
+        std::future::ready(if there {
+            Ok(())
+        } else {
+            Err(Setback::Moved(place(3)))
+        })
+    };
+    let meeting = async {
+        nodes.bell.notified().await;
+        nodes.meet_strangers();
+    };
+    let (answer, ()) = tokio::join!(nodes.ask(0, SECOND, question), meeting);
+    assert_eq!((answer, &nodes.of(0).unwrap().place), (Ok(()), &place(3)));
+}
+
+#[tokio::test]
 async fn until_a_node_has_told_the_time_anothers_is_better_than_none() {
     let nodes = of([1, 2]);
     set_clock(&nodes, 0, 1_000_000);
@@ -149,6 +168,26 @@ async fn nobody_is_sent_to_a_node_that_cannot_be_reached_for_longer_than_a_quest
     assert_eq!(nodes.of(0).unwrap().place, place(1));
     nodes.meet_strangers();
     assert_eq!(nodes.all().len(), 3);
+}
+
+#[tokio::test]
+async fn a_node_that_another_has_just_named_outlives_tables_without_it_and_concerns_nobody_else() {
+    let nodes = of([1, 2]);
+    let stranger = Err(Setback::Ask(place(3)));
+    assert_eq!(
+        asked(&nodes, &[stranger.clone()]).await.0,
+        Err(Fault::Timeout)
+    );
+    nodes.meet_strangers();
+    nodes.settle(table([1, 2]));
+    nodes.meet_strangers();
+    let way = vec![(1, false), (3, true)];
+    assert_eq!(asked(&nodes, &[stranger, Ok(7)]).await, (Ok(7), way));
+    assert_eq!((nodes.all().len(), nodes.primaries().len()), (3, 2));
+    let later = now() + 10 * SECOND;
+    nodes.strangers().forget(later);
+    nodes.settle(table([1, 2]));
+    assert_eq!(nodes.all().len(), 2);
 }
 
 #[test]
