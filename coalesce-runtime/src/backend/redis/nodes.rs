@@ -154,7 +154,7 @@ impl Nodes {
                 Next::Follow(place) => {
                     turn.asking = false;
                     let there = self.at(&place, turn).await?;
-                    self.moved(slot, &place);
+                    self.moved(slot, &there.place);
                     there
                 }
                 Next::Visit(place) => {
@@ -203,7 +203,8 @@ impl Nodes {
     }
 
     /// The node at a place, which is connected to when nobody has been there before.
-    async fn at(&self, place: &Place, turn: Turn) -> Result<Arc<Node>, Fault> {
+    async fn at(&self, called: &Place, turn: Turn) -> Result<Arc<Node>, Fault> {
+        let place = &self.map().table.place_of(called);
         self.strangers().note(place, now());
         let known = || self.map().nodes.get(place).map(Arc::clone);
         if let Some(node) = known() {

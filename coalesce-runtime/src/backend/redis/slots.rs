@@ -1,6 +1,8 @@
 //! Who serves which slot of a cluster, as one of its nodes says it. Plain bookkeeping.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 
 use fred::types::Value;
 
@@ -49,6 +51,8 @@ pub(super) struct SlotTable {
     served: Vec<u16>,
     primaries: Vec<Place>,
     replicas: Vec<Place>,
+    /// Nodes that have a host name and are called by their address.
+    aliases: HashMap<Place, Place>,
 }
 
 impl SlotTable {
@@ -57,7 +61,7 @@ impl SlotTable {
         Self {
             served: vec![0; SLOTS],
             primaries: vec![place],
-            replicas: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -75,7 +79,7 @@ impl SlotTable {
     fn add(&mut self, range: Vec<Value>, asked: &Place) -> Option<()> {
         let mut parts = range.into_iter();
         let (first, last) = (number(&parts.next()?)?, number(&parts.next()?)?);
-        let primary = place(parts.next()?)?.seen_from(asked);
+        let primary = self.meet(parts.next()?, asked)?;
         let slots = usize::from(first)..=usize::from(last);
         if slots.is_empty() || *slots.end() >= SLOTS {
             return None;
@@ -83,10 +87,31 @@ impl SlotTable {
         let number = self.number_of(primary)?;
         self.served.resize(SLOTS, NOBODY);
         self.served[slots].fill(number);
-        let replicas = parts.filter_map(place);
-        self.replicas
-            .extend(replicas.map(|place| place.seen_from(asked)));
+        for replica in parts {
+            let replica = self.meet(replica, asked);
+            self.replicas.extend(replica);
+        }
         Some(())
+    }
+
+    /// Where a node is: at its host name if it has one, since a certificate may know it by nothing else.
+    fn meet(&mut self, node: Value, asked: &Place) -> Option<Place> {
+        let (called, hostname) = place(node)?;
+        let is_address = called.host.parse::<IpAddr>().is_ok();
+        let hostname = hostname.filter(|_| is_address || called.host.is_empty());
+        let Some(hostname) = hostname else {
+            return Some(called.seen_from(asked));
+        };
+        let place = Place::new(hostname, called.port);
+        if is_address {
+            self.aliases.insert(called, place.clone());
+        }
+        Some(place)
+    }
+
+    /// Where the node is that others call so.
+    pub(super) fn place_of(&self, called: &Place) -> Place {
+        self.aliases.get(called).unwrap_or(called).clone()
     }
 
     fn number_of(&mut self, primary: Place) -> Option<u16> {
@@ -163,15 +188,23 @@ fn number(value: &Value) -> Option<u16> {
     }
 }
 
-/// A node: its host, its port, and more. It may not know its host, and then says nothing or `?`.
-fn place(node: Value) -> Option<Place> {
+/// A node: its host, its port, its number, and what else is known of it, which may be its host name. It may
+/// not know its host, and then says nothing or `?`.
+fn place(node: Value) -> Option<(Place, Option<String>)> {
     let mut parts = list(node)?.into_iter();
     let host = match parts.next()? {
         Value::Null => String::new(),
         host => String::from_utf8(text(host)?.to_vec()).ok()?,
     };
     let port = number(&parts.next()?).filter(|port| *port > 0)?;
-    (host != "?").then(|| Place::new(host, port))
+    let hostname = parts.nth(1).and_then(hostname);
+    (host != "?").then(|| (Place::new(host, port), hostname))
+}
+
+/// A map in the newer protocol, and its pairs one behind the other in the older.
+fn hostname(more: Value) -> Option<String> {
+    let mut more: HashMap<String, String> = more.convert().ok()?;
+    more.remove("hostname").filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -234,6 +267,49 @@ mod tests {
         assert_eq!(table.of(1), Some(&Place::new("seed", 2)));
         assert_eq!(table.of(2), None);
         assert_eq!(table.assigned(), 2);
+    }
+
+    /// A node that announces a host name, as it is told in both protocols.
+    fn announced(host: impl Into<Value> + Clone, port: i64, hostname: &str) -> [Value; 2] {
+        let pairs = vec![("ip", "10.0.0.9"), ("hostname", hostname)];
+        let map = Value::try_from(HashMap::<_, _>::from_iter(pairs.clone())).unwrap();
+        let flat = pairs.into_iter().flat_map(|(key, value)| [key, value]);
+        let flat = Value::Array(flat.map(Value::from).collect());
+        [map, flat]
+            .map(|more| Value::Array(vec![host.clone().into(), port.into(), "id".into(), more]))
+    }
+
+    #[test]
+    fn a_node_that_has_a_host_name_is_there_also_for_those_who_call_it_by_its_address() {
+        for protocol in 0..2 {
+            let node = |host: Value, port, name| {
+                let [map, flat] = announced(host, port, name);
+                if protocol == 0 { map } else { flat }
+            };
+            let table = table(vec![
+                range(
+                    0,
+                    0,
+                    vec![
+                        node("10.0.0.1".into(), 6_379, "a"),
+                        node("::1".into(), 6_379, "b"),
+                    ],
+                ),
+                range(1, 1, vec![node(Value::Null, 6_379, "c")]),
+                range(2, 2, vec![node("preferred".into(), 6_379, "d")]),
+                range(3, 3, vec![node("10.0.0.4".into(), 6_379, "")]),
+            ]);
+            let table = table.unwrap();
+            let hosts: Vec<_> = (0..4).map(|slot| &*table.of(slot).unwrap().host).collect();
+            assert_eq!(hosts, ["a", "c", "preferred", "10.0.0.4"]);
+            assert_eq!(table.replicas(), [Place::new("b", 6_379)]);
+            for (called, host) in [("10.0.0.1", "a"), ("::1", "b"), ("a", "a"), ("x", "x")] {
+                let place = table.place_of(&Place::new(called, 6_379));
+                assert_eq!(place, Place::new(host, 6_379));
+            }
+            let elsewhere = Place::new("10.0.0.1", 6_380);
+            assert_eq!(table.place_of(&elsewhere), elsewhere);
+        }
     }
 
     #[test]
