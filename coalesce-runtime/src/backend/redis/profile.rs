@@ -13,6 +13,9 @@ use fred::types::config::{
 use super::connect::{Address, Topology, UrlProblem};
 use super::slots::Place;
 
+/// A longer deadline is meant as "for ever", which no clock can express.
+const LONGEST_DEADLINE: Duration = Duration::from_hours(1);
+
 /// How long a server may take to be connected to, and then to let us in.
 const CONNECTING: Duration = Duration::from_millis(500);
 
@@ -27,7 +30,7 @@ pub(super) struct Profile {
 impl Profile {
     pub(super) fn new(address: Address, deadline: Duration) -> Result<Self, UrlProblem> {
         // A deadline of 0 would mean none to the client.
-        let deadline = deadline.max(Duration::from_millis(1));
+        let deadline = deadline.clamp(Duration::from_millis(1), LONGEST_DEADLINE);
         Ok(Self {
             connection: connection(&address.topology),
             config: config(address)?,
@@ -172,7 +175,7 @@ fn connection(topology: &Topology) -> ConnectionConfig {
 
 /// Answers that mean "you are talking to the wrong server". At a plain address there is no other
 /// server, and closing the connection would only delay everybody who shares it; a cluster's nodes are
-/// chosen by slot.
+/// chosen by slot. Behind CLUSTERDOWN the client closes it whatever is said here.
 fn reconnect_errors(topology: &Topology) -> Vec<ReconnectError> {
     match topology {
         Topology::Single | Topology::Cluster => Vec::new(),
@@ -195,10 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_never_none() {
-        let address = Address::parse("redis://h").unwrap();
-        let profile = Profile::new(address, Duration::ZERO);
-        assert!(profile.is_ok_and(|it| it.deadline() > Duration::ZERO));
+    fn a_deadline_is_never_none_and_never_beyond_what_a_clock_can_say() {
+        let deadline = |asked| {
+            let address = Address::parse("redis://h").unwrap();
+            Profile::new(address, asked).map(|it| it.deadline())
+        };
+        assert!(deadline(Duration::ZERO).is_ok_and(|it| it > Duration::ZERO));
+        assert_eq!(deadline(Duration::MAX), Ok(Duration::from_hours(1)));
     }
 
     #[test]
