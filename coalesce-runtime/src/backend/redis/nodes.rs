@@ -182,13 +182,15 @@ impl Nodes {
         })
     }
 
-    /// A node that gives no answer may have been replaced. Other faults its line has noted.
+    /// A node that gives no answer may have been replaced, and so may one that is cut off from the others and
+    /// says that the cluster is down. Other faults its line has noted.
     fn heed(&self, fault: Fault) {
-        match fault {
-            Fault::Timeout | Fault::Disconnected => self.bell.notify_one(),
+        if fault == Fault::Refused {
             // Of a node that sent us on and on, or is none, nobody has noted it.
-            Fault::Refused => self.vitals.note_fault(fault),
-            _ => {}
+            self.vitals.note_fault(fault);
+        }
+        if matches!(fault, Fault::Timeout | Fault::Disconnected | Fault::Refused) {
+            self.bell.notify_one();
         }
     }
 

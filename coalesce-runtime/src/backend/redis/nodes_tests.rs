@@ -151,6 +151,15 @@ async fn a_question_is_sent_on_and_a_slot_that_has_moved_is_remembered() {
 }
 
 #[tokio::test]
+async fn a_refusal_makes_somebody_look_again_who_serves_the_slot() {
+    let nodes = of([1, 2]);
+    let refused = [Err(Setback::Fault(Fault::Refused))];
+    assert_eq!(asked(&nodes, &refused).await.0, Err(Fault::Refused));
+    let rung = timeout(SECOND, nodes.bell.notified()).await;
+    assert!(rung.is_ok());
+}
+
+#[tokio::test]
 async fn a_question_whose_keys_are_being_moved_is_asked_again_where_the_slot_is() {
     let nodes = of([1, 2]);
     let (ask, again) = (Setback::Ask(place(2)), Setback::Again);
