@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fred::clients::Client;
-use fred::error::Error;
-use fred::interfaces::ClientLike as _;
-use fred::types::config::Options;
 use fred::types::{ClusterHash, CustomCommand, Value};
 use fred::util::redis_keyslot;
 
 use super::RedisCoordinator;
+use super::client::ask;
 use super::node::Node;
 use super::redirect::{Setback, Turn};
 use super::slots::Place;
@@ -57,7 +55,7 @@ impl RedisCoordinator {
                 let command =
                     CustomCommand::new((*command).to_owned(), ClusterHash::FirstKey, false);
                 let args: Vec<_> = args.iter().map(|word| Value::from(*word)).collect();
-                async move { said(node.reads.client(), command, args, turn).await }
+                async move { said(node.reads.client(), (command, args), turn).await }
             });
         asked.await.map_err(|fault| fault.to_string())?
     }
@@ -73,7 +71,7 @@ impl RedisCoordinator {
                     let command =
                         CustomCommand::new_static("PUBLISH", ClusterHash::FirstKey, false);
                     let args = vec![Value::from(channel), Value::Bytes(message.clone())];
-                    async move { said(node.scripts.client(), command, args, turn).await }
+                    async move { said(node.scripts.client(), (command, args), turn).await }
                 });
         asked.await.map_err(|fault| fault.to_string())?.map(drop)
     }
@@ -155,17 +153,10 @@ impl Plain {
 /// What a server said to a command, unless it named another server.
 async fn said(
     client: Client,
-    command: CustomCommand,
-    args: Vec<Value>,
+    command: (CustomCommand, Vec<Value>),
     turn: Turn,
 ) -> Result<Result<Plain, String>, Setback> {
-    let limits = Options {
-        timeout: Some(turn.left()),
-        fail_fast: true,
-        ..Options::default()
-    };
-    let reply: Result<Value, Error> = client.with_options(&limits).custom(command, args).await;
-    match reply {
+    match ask(&client, command, turn).await {
         Ok(value) => Ok(Ok(plain(value))),
         Err(error) => match Setback::from(&error) {
             Setback::Fault(_) => Ok(Err(error.details().to_owned())),

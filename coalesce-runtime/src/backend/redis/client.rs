@@ -95,7 +95,7 @@ impl Line {
         let client = self.client();
         let more = more.iter().copied().map(Bytes::from);
         let args = [name].into_iter().chain(more).collect();
-        let reply = ask(&client, command, args, turn).await;
+        let reply = ask(&client, words(command, args), turn).await;
         let answer = reply
             .map_err(|error| Setback::from(&error))
             .and_then(|reply| Ok(decode(reply)?));
@@ -146,7 +146,7 @@ impl Line {
     /// TIME, and when it was asked for.
     pub(super) async fn time(&self, client: &Client) -> Result<(ServerTime, Instant), Fault> {
         let sent = now();
-        let reply = ask(client, "TIME", Vec::new(), self.turn()).await;
+        let reply = ask(client, words("TIME", Vec::new()), self.turn()).await;
         let time = reply
             .map_err(|error| fault_of(&error))
             .and_then(replies::time)?;
@@ -264,10 +264,10 @@ async fn evaluate(
     turn: Turn,
 ) -> Result<Value, Error> {
     let args = arguments(script.sha(), call, nonce);
-    match ask(client, "EVALSHA", args, turn).await {
+    match ask(client, words("EVALSHA", args), turn).await {
         Err(error) if is_unknown_script(&error) => {
             let args = arguments(script.source(), call, nonce);
-            ask(client, "EVAL", args, turn).await
+            ask(client, words("EVAL", args), turn).await
         }
         reply => reply,
     }
@@ -277,24 +277,27 @@ async fn evaluate(
 ///
 /// ASKING counts for the very next command of its connection. The client writes a pipeline to its one server
 /// without anything in between, or, when the connection ends meanwhile, not the rest of it.
-async fn ask(
+pub(super) async fn ask(
     client: &Client,
-    name: &'static str,
-    args: Vec<Bytes>,
+    (name, args): (CustomCommand, Vec<Value>),
     turn: Turn,
 ) -> Result<Value, Error> {
-    let args = args.into_iter().map(Value::Bytes).collect();
     let limits = limits(turn);
     if !turn.asking {
         let limited = client.with_options(&limits);
-        return limited.custom(command(name), args).await;
+        return limited.custom(name, args).await;
     }
     let pipeline = client.pipeline().with_options(&limits);
     let _: Value = pipeline
         .custom(command("ASKING"), Vec::<Value>::new())
         .await?;
-    let _: Value = pipeline.custom(command(name), args).await?;
+    let _: Value = pipeline.custom(name, args).await?;
     pipeline.last().await
+}
+
+fn words(name: &'static str, args: Vec<Bytes>) -> (CustomCommand, Vec<Value>) {
+    let args = args.into_iter().map(Value::Bytes).collect();
+    (command(name), args)
 }
 
 fn command(name: &'static str) -> CustomCommand {
