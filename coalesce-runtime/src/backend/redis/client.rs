@@ -144,13 +144,15 @@ impl Line {
     }
 
     /// TIME, and when it was asked for.
-    pub(super) async fn time(&self, client: &Client) -> Result<(ServerTime, Instant), Fault> {
-        let sent = now();
-        let reply = ask(client, words("TIME", Vec::new()), self.turn()).await;
-        let time = reply
-            .map_err(|error| fault_of(&error))
-            .and_then(replies::time)?;
-        Ok((time, sent))
+    pub(super) async fn time(&self, turn: Turn) -> Result<(ServerTime, Instant), Setback> {
+        self.breaker.admit()?;
+        let answer = time(&self.client(), turn).await;
+        self.reported(answer.map_err(Setback::from))
+    }
+
+    /// The same for who tries the line.
+    pub(super) async fn probe_time(&self, client: &Client) -> Result<(ServerTime, Instant), Fault> {
+        time(client, self.turn()).await
     }
 
     /// SUBSCRIBE or UNSUBSCRIBE, and PING right behind it on the same connection. The answer is PING's.
@@ -254,6 +256,15 @@ impl fmt::Debug for Line {
             .field("connected", &self.is_connected())
             .finish_non_exhaustive()
     }
+}
+
+async fn time(client: &Client, turn: Turn) -> Result<(ServerTime, Instant), Fault> {
+    let sent = now();
+    let reply = ask(client, words("TIME", Vec::new()), turn).await;
+    let time = reply
+        .map_err(|error| fault_of(&error))
+        .and_then(replies::time)?;
+    Ok((time, sent))
 }
 
 async fn evaluate(

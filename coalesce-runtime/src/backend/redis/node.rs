@@ -171,7 +171,7 @@ impl Node {
     ) -> Result<(Option<Bytes>, Client), Setback> {
         if self.clock.known().is_none() {
             // What is read now could not be judged: its age is the server's business.
-            let (time, sent) = self.reads.time(&self.reads.client()).await?;
+            let (time, sent) = self.reads.time(turn).await?;
             self.clock.refine(time, sent);
         }
         let client = self.reads.client();

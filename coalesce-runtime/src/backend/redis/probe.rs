@@ -124,7 +124,7 @@ impl Probe {
         let Some(clock) = &self.clock else { return };
         if let Some(left) = self.beats_to_clock.checked_sub(1) {
             self.beats_to_clock = left;
-        } else if let Ok((time, sent)) = self.line.time(&self.client).await {
+        } else if let Ok((time, sent)) = self.line.probe_time(&self.client).await {
             self.beats_to_clock = CLOCK_BEATS;
             if arrived {
                 clock.relearn(time, sent);
