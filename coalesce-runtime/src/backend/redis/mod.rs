@@ -9,7 +9,7 @@
 //! nodes, listening    the servers, and which of them answers for a slot: questions, and who listens
 //! slots, redirect     the slot table of a cluster; what to do when a node names another
 //! strangers           nodes that another has named and the table may not
-//! survey              asks who serves what, and keeps the nodes up to it
+//! survey, pace        asks who serves what, and keeps the nodes up to it; when to ask again
 //! node                one server: three lines, a clock, and who listens there
 //! client, keeper      one line: few commands with limits; its connections, made again and again
 //! probe, breaker      a dead connection is noticed; nobody waits for it twice
@@ -34,6 +34,7 @@ mod keyspace;
 mod listening;
 mod node;
 mod nodes;
+mod pace;
 mod probe;
 mod profile;
 mod redirect;

@@ -30,8 +30,10 @@ pub(super) struct Nodes {
     pub(super) vitals: Arc<Vitals>,
     map: RwLock<Map>,
     strangers: Mutex<Strangers>,
-    /// Rings when the table may be wrong, or a node is to be known.
+    /// Rings when the table may be wrong.
     pub(super) bell: Notify,
+    /// Rings when a node is to be known.
+    pub(super) door: Notify,
 }
 
 /// Who serves what, and the nodes that there are.
@@ -73,6 +75,7 @@ impl Nodes {
             map: RwLock::new(map),
             strangers: Mutex::default(),
             bell: Notify::new(),
+            door: Notify::new(),
         }
     }
 
@@ -212,6 +215,7 @@ impl Nodes {
         if let Some(node) = known() {
             return Ok(node);
         }
+        self.door.notify_one();
         self.bell.notify_one();
         let arrival = async {
             loop {
@@ -260,9 +264,11 @@ impl Nodes {
     }
 
     /// A new table: nodes that are new to it are connected to, those that left it are dropped unless another
-    /// has just named them, and who listens in a slot that moved goes on where it is served now.
-    pub(super) fn settle(&self, table: SlotTable) {
+    /// has just named them, and who listens in a slot that moved goes on where it is served now. Whether it says
+    /// anything new.
+    pub(super) fn settle(&self, table: SlotTable) -> bool {
         let mut map = self.map_mut();
+        let is_news = !map.table.agrees(&table);
         for place in table.primaries() {
             self.meet(&mut map.nodes, place);
         }
@@ -271,6 +277,7 @@ impl Nodes {
         let strangers = self.strangers();
         let Map { table, nodes, .. } = &mut *map;
         nodes.retain(|place, _| table.serves(place) || strangers.has(place));
+        is_news
     }
 
     /// Whether there are any that serve slots, and all of them answer.

@@ -167,6 +167,12 @@ impl SlotTable {
         found.map(|(slot, _)| slot)
     }
 
+    /// Whether each slot is served by the same node in both.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        let mut slots = (0..).take(SLOTS);
+        slots.all(|slot| self.of(slot) == other.of(slot))
+    }
+
     /// How many slots are served by anybody.
     pub(super) fn assigned(&self) -> usize {
         let served = self.served.iter().filter(|number| **number != NOBODY);
