@@ -93,13 +93,22 @@ pub(crate) fn field(info: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Each process listens on the switch's channel, in a cluster at the node that serves its slot.
+/// Each process listens on the switch's channel, in a cluster at the node that serves its slot. Those of the
+/// previous version listen at any node, so all are asked.
 async fn processes(redis: &RedisCoordinator) -> Option<i64> {
     let channel = redis.switch_name();
     let words = ["PUBSUB", "NUMSUB", &channel];
-    let counted = redis.plain(&words, Some(channel.as_bytes()), PATIENCE);
-    let counted = counted.await.ok()?;
-    counted.list().get(1)?.number()
+    let slots = redis.primaries().into_iter().map(|(_, slot)| slot);
+    let mut slots: Vec<_> = slots.collect();
+    if slots.is_empty() {
+        slots.push(ANY_SLOT);
+    }
+    let mut listening = 0;
+    for slot in slots {
+        let counted = redis.plain_at(slot, &words, PATIENCE).await.ok()?;
+        listening += counted.list().get(1)?.number()?;
+    }
+    Some(listening)
 }
 
 /// `None`: not told.
