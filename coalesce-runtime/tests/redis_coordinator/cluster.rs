@@ -228,6 +228,28 @@ async fn a_node_that_hangs_or_dies_costs_the_slots_of_the_others_nothing() {
     assert!(!coordinator.health().connected);
 }
 
+#[test]
+fn a_cluster_is_connected_to_anew_on_the_next_runtime_and_left_in_the_end() {
+    let nodes = cluster();
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let coordinator = runtime().block_on(coordinator(&nodes));
+    for mark in 1..3 {
+        runtime().block_on(async {
+            for node in &nodes {
+                others_are_served(&coordinator, node, mark).await;
+            }
+        });
+    }
+    let last = runtime();
+    last.block_on(others_are_served(&coordinator, &nodes[0], 3));
+    drop(coordinator);
+    for node in &nodes {
+        eventually("no connection is left", || {
+            node.ask(&["CLIENT", "LIST"]).lines().count() == 1
+        });
+    }
+}
+
 /// Marks a slot as being moved, with the names of key `number` that are there.
 fn begin_to_move(number: u32, from: &Server, to: &Server) {
     let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);

@@ -108,11 +108,11 @@ const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 ///
 /// # Clusters
 ///
-/// Each primary has connections, breakers and a clock of its own, so that one that dies or hangs costs the keys of the
-/// others nothing. Which of them has a key is known here: a question is one round trip to its node, and one more when
-/// the slot has moved. Who serves what is asked of any node, `CLUSTER SLOTS`, at the start, when a node names another,
-/// and twice a second while one of them gives no answer; so the keys of a dead primary are shared again as soon as
-/// its replica has taken over. While a slot is being moved, new keys of it are not shared.
+/// Each primary has three connections, breakers and a clock of its own, so that one that dies or hangs costs the keys of
+/// the others nothing. Which of them has a key is known here: a question is one round trip to its node, and one more
+/// when the slot has moved. Who serves what is asked of any node, `CLUSTER SLOTS`, at the start, when a node names
+/// another, and twice a second while one of them gives no answer; so the keys of a dead primary are shared again as
+/// soon as its replica has taken over. While a slot is being moved, new keys of it are not shared.
 #[derive(Clone)]
 pub struct RedisCoordinator(Arc<Inner>);
 

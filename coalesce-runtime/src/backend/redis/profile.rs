@@ -208,6 +208,19 @@ mod tests {
     }
 
     #[test]
+    fn a_node_is_a_server_of_its_own_to_which_all_that_the_url_says_applies() {
+        let of_cluster = profile("redis-cluster://app:pw@seed:7000?node=other:7001").unwrap();
+        let config = of_cluster.at(&Place::new("node", 7_002)).config;
+        let server = ServerConfig::Centralized {
+            server: Server::new("node", 7_002),
+        };
+        assert!(config.server == server);
+        let user = (config.username.as_deref(), config.password.as_deref());
+        assert_eq!(user, (Some("app"), Some("pw")));
+        assert_eq!(config.version, RespVersion::RESP3);
+    }
+
+    #[test]
     fn a_password_is_one_word_whatever_is_in_it() {
         let word = |text: &str| one_word(text.to_owned());
         for plain in ["hunter2", "p@ss:w/rd%", "geheimß", "back\\slash"] {
@@ -233,5 +246,7 @@ mod tests {
     fn tls_that_is_built_is_used() {
         assert!(profile("rediss://h").is_ok_and(|it| it.config.tls.is_some()));
         assert!(profile("redis://h").is_ok_and(|it| it.config.tls.is_none()));
+        let cluster = profile("rediss-cluster://h").unwrap();
+        assert!(cluster.at(&Place::new("node", 1)).config.tls.is_some());
     }
 }
