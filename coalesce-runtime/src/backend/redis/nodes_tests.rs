@@ -184,7 +184,7 @@ async fn a_node_that_another_has_just_named_outlives_tables_without_it_and_conce
     let nodes = of([1, 2]);
     let stranger = Err(Setback::Ask(place(3)));
     assert_eq!(
-        asked(&nodes, &[stranger.clone()]).await.0,
+        asked(&nodes, std::slice::from_ref(&stranger)).await.0,
         Err(Fault::Timeout)
     );
     nodes.meet_strangers();

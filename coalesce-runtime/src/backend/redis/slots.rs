@@ -276,20 +276,19 @@ mod tests {
     }
 
     /// A node that announces a host name, as it is told in both protocols.
-    fn announced(host: impl Into<Value> + Clone, port: i64, hostname: &str) -> [Value; 2] {
+    fn announced(host: &Value, port: i64, hostname: &str) -> [Value; 2] {
         let pairs = vec![("ip", "10.0.0.9"), ("hostname", hostname)];
         let map = Value::try_from(HashMap::<_, _>::from_iter(pairs.clone())).unwrap();
         let flat = pairs.into_iter().flat_map(|(key, value)| [key, value]);
         let flat = Value::Array(flat.map(Value::from).collect());
-        [map, flat]
-            .map(|more| Value::Array(vec![host.clone().into(), port.into(), "id".into(), more]))
+        [map, flat].map(|more| Value::Array(vec![host.clone(), port.into(), "id".into(), more]))
     }
 
     #[test]
     fn a_node_that_has_a_host_name_is_there_also_for_those_who_call_it_by_its_address() {
         for protocol in 0..2 {
             let node = |host: Value, port, name| {
-                let [map, flat] = announced(host, port, name);
+                let [map, flat] = announced(&host, port, name);
                 if protocol == 0 { map } else { flat }
             };
             let table = table(vec![

@@ -221,7 +221,9 @@ mod tests {
     /// Which of these tables is settled, and how many different ones there are.
     fn best(ports: &[u16]) -> (u16, usize) {
         let mut views = Views(Vec::new());
-        ports.iter().for_each(|port| views.add(table(*port)));
+        for port in ports {
+            views.add(table(*port));
+        }
         let different = views.0.len();
         (views.best().of(0).unwrap().port, different)
     }
