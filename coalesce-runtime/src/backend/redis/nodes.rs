@@ -50,6 +50,14 @@ impl Map {
     pub(super) fn of(&self, slot: u16) -> Option<&Arc<Node>> {
         self.nodes.get(self.table.of(slot)?)
     }
+
+    /// Takes those who listen to where their slots are served, and drops the nodes that are of no use any more.
+    fn tidy(&mut self, strangers: &Strangers) {
+        self.rehome();
+        let table = &self.table;
+        self.nodes
+            .retain(|place, _| table.serves(place) || strangers.has(place));
+    }
 }
 
 impl Nodes {
@@ -243,15 +251,12 @@ impl Nodes {
             return;
         }
         strangers.forget(now());
-        strangers
-            .places()
-            .for_each(|place| self.meet(&mut map.nodes, place));
-        let table = &map.table;
-        let stays = |place: &Place| table.serves(place) || strangers.has(place);
+        for place in strangers.places() {
+            self.meet(&mut map.nodes, place);
+        }
+        let stays = |place: &Place| map.table.serves(place) || strangers.has(place);
         if !map.nodes.keys().all(stays) {
-            map.rehome();
-            let Map { table, nodes, .. } = &mut *map;
-            nodes.retain(|place, _| table.serves(place) || strangers.has(place));
+            map.tidy(&strangers);
         }
     }
 
@@ -273,10 +278,7 @@ impl Nodes {
             self.meet(&mut map.nodes, place);
         }
         map.table = table;
-        map.rehome();
-        let strangers = self.strangers();
-        let Map { table, nodes, .. } = &mut *map;
-        nodes.retain(|place, _| table.serves(place) || strangers.has(place));
+        map.tidy(&self.strangers());
         is_news
     }
 
