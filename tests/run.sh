@@ -44,7 +44,8 @@ bash examples/product-service/install.sh || {
 }
 
 log=$(mktemp)
-# Each test of the fault matrix adds a line: faults, calls, wrong, lost, unexplained, leaked.
+# Each test of the fault matrix adds a line: faults, calls, wrong, lost, unexplained, leaked; and each time that a
+# fleet shares its runs again, how long that took. A fault is one act of a test, however much it hurt.
 RIG_TOTALS=$(mktemp)
 export RIG_TOTALS
 trap 'rm -f "$log" "$RIG_TOTALS"' EXIT
@@ -53,13 +54,25 @@ trap 'rm -f "$log" "$RIG_TOTALS"' EXIT
 # that run them.
 cargo test --workspace --all-features --no-fail-fast 2>&1 | tee "$log" || result=1
 
-awk '{ faults += $1; calls += $2; wrong += $3; lost += $4; unexplained += $5; leaked += $6 }
+awk '$1 == "recovered" { next }
+     { faults += $1; calls += $2; wrong += $3; lost += $4; unexplained += $5; leaked += $6 }
      END {
          printf "%d faults injected, %d calls: %d wrong values, %d lost, ", faults, calls, wrong, lost
          printf "%d runs without a reason, %d leaks\n", unexplained, leaked
          exit faults < 1000 || calls < 200000 || wrong + lost + unexplained + leaked > 0
      }' "$RIG_TOTALS" || {
     echo "tests/run.sh: at least 1,000 faults and 200,000 calls were expected, and zeros behind them" >&2
+    result=1
+}
+
+sed -n 's/^recovered //p' "$RIG_TOTALS" | sort -n | awk '
+    { took[NR] = $1 }
+    END {
+        median = took[int((NR + 1) / 2)]
+        printf "%d recoveries, half of them within %d ms, the longest after %d ms\n", NR, median, took[NR]
+        exit NR < 50 || median > 1000
+    }' || {
+    echo "tests/run.sh: at least 50 recoveries were expected, and half of them within a second" >&2
     result=1
 }
 

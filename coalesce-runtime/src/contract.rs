@@ -25,8 +25,7 @@ pub use inventory;
 /// The traits by which [`shape!`] finds the shape of a type.
 pub mod probe {
     pub use crate::roof::probe::{
-        AnOption, AnyValue, OptionErrorMessage, OptionOpaqueError, OptionSameError,
-        ResultErrorMessage, ResultOpaqueError, ResultSameError,
+        AnyValue, ResultErrorMessage, ResultOpaqueError, ResultSameError,
     };
 }
 

@@ -215,9 +215,23 @@ async fn an_entry_is_invalidated_by_namespace_and_key() {
     let (coalescer, address) = served(AdminAccess::token(TOKEN).unwrap()).await;
     assert_eq!(price(&coalescer, 8).await, 7);
     let at = (address, Some(TOKEN));
+    let nothing = json!({ "was_stored": false, "fenced": false });
+    for misspelt in [
+        json!({ "namespace": "shop::prize", "key": "7" }),
+        json!({ "namespace": "shop::price", "key": "7", "version": 2 }),
+    ] {
+        let (status, answer) = ask(at, "POST", "/invalidate", Some(misspelt)).await;
+        assert_eq!((status, &answer), (200, &nothing));
+    }
+    assert_eq!(price(&coalescer, 8).await, 7);
     let stale = json!({ "namespace": "shop::price", "key": "7" });
     let (status, answer) = ask(at, "POST", "/invalidate", Some(stale)).await;
-    assert_eq!((status, answer), (200, json!({ "fenced": false })));
+    let removed = json!({ "was_stored": true, "fenced": false });
+    assert_eq!((status, answer), (200, removed));
+    // What stands there now is the mark of the first one.
+    let again = json!({ "namespace": "shop::price", "key": "7" });
+    let (status, answer) = ask(at, "POST", "/invalidate", Some(again)).await;
+    assert_eq!((status, answer), (200, nothing));
     assert_eq!(price(&coalescer, 8).await, 8);
 }
 

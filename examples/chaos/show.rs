@@ -105,6 +105,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         ("wrong values", report.wrong_values),
         ("stale reads", report.stale_reads),
         ("overlong calls", report.overlong_calls),
+        ("leaked entries", report.leaked_entries),
         ("leaked keys", report.leaked_keys),
         ("leaked subscriptions", report.leaked_subscriptions),
         ("leaked tasks", report.leaked_tasks),

@@ -76,7 +76,7 @@ struct Stands {
 impl SwitchState {
     pub(super) fn of(coalescer: &Coalescer) -> Self {
         let now = coalescer.moment_in(std::time::Duration::ZERO);
-        let (everything, namespaces) = coalescer.positions();
+        let (everything, namespaces) = coalescer.stored_positions();
         Self {
             everything: everything.map(|position| stands(position, now)),
             namespaces: namespaces

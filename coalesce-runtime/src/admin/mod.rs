@@ -43,7 +43,11 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
 /// | `GET /switch` | every position of the kill switch |
 /// | `PUT /switch`, `PUT /switch/{namespace}` | turns it: `{"on": false, "for_seconds": 600, "author": "ada", "reason": "slow"}`, all but `on` optional |
 /// | `DELETE /switch`, `DELETE /switch/{namespace}` | takes the position away |
-/// | `POST /invalidate` | removes a stored value: `{"namespace": "shop::get", "key": "acme:42"}`, the key as it stands in Redis |
+/// | `POST /invalidate` | removes a stored value: `{"namespace": "shop::get", "key": "acme:42", "version": 3}`, the key as it stands in Redis, `version` where the call site has one |
+///
+/// An invalidation answers `{"was_stored": true, "fenced": false}`: whether anything was stored for the key, and whether a
+/// flight in progress was fenced. Where both are `false` there was nothing to remove: look at the namespace, the key and
+/// the version again, or nobody has called since the last value ended.
 ///
 /// A `PUT` for a namespace that nobody has is refused with 404, and turned with `?force=true`. 503: Redis gave no
 /// answer. What asks for a token answers 401 without one and 403 to a wrong one. Only what turns and invalidates costs
@@ -200,8 +204,12 @@ async fn invalidate(State(coalescer): State<Coalescer>, Json(stale): Json<Stale>
             "a key is written as it stands in Redis: visible ASCII, anything else as %XX",
         );
     };
+    let was_stored = match coalescer.is_stored(&key).await {
+        Ok(was_stored) => was_stored,
+        Err(fault) => return silent(fault),
+    };
     match coalescer.replace(&key, &ReplaceAsk::invalidation()).await {
-        Ok(fenced) => Json(json!({ "fenced": fenced })).into_response(),
+        Ok(fenced) => Json(json!({ "was_stored": was_stored, "fenced": fenced })).into_response(),
         Err(fault) => silent(fault),
     }
 }

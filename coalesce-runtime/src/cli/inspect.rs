@@ -140,18 +140,19 @@ pub(crate) async fn invalidate(
     args: &KeyArgs,
 ) -> Result<Report, Trouble> {
     let key = args.key()?;
-    let was_there = redis.read(&key).await.map_err(silent)?.is_some();
+    let state = redis.read(&key).await.map_err(silent)?;
+    let was_stored = state.is_some_and(|bytes| Envelope::holds_outcome(&key, &bytes));
     let fenced = redis.replace(&key, &ReplaceAsk::invalidation()).await;
     let fenced = fenced.map_err(silent)?;
-    let text = match (was_there, fenced) {
+    let text = match (was_stored, fenced) {
         (_, true) => "invalidated; the flight in progress is fenced: its value is not stored\n",
         (true, false) => "invalidated\n",
         (false, false) => "nothing was stored for this key, and no flight is in progress\n",
     };
     Ok(Report {
         text: text.to_owned(),
-        json: json!({ "namespace": args.namespace, "was_stored": was_there, "fenced": fenced }),
-        finding: !was_there && !fenced,
+        json: json!({ "namespace": args.namespace, "was_stored": was_stored, "fenced": fenced }),
+        finding: !was_stored && !fenced,
     })
 }
 

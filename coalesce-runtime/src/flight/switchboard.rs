@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use crate::ports::coordinator::{Coordinator, Listener};
-use crate::words::clock::now;
+use crate::words::clock::{ServerTime, now};
 use crate::words::limiter::Limiter;
 use crate::words::switch::{Position, Scope, field_of, switch_key};
 
@@ -43,28 +43,27 @@ impl Switchboard {
             .positions
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        let now = self.coordinator.clock(switch_key()).server_at(now());
-        let own = positions
-            .get(&field_of(namespace))
-            .filter(|position| position.holds_at(now));
-        let position = own.or_else(|| {
-            positions
-                .get(&Scope::Everything.field())
-                .filter(|position| position.holds_at(now))
-        });
+        let now = self.server_now();
+        let holds = |field: &str| positions.get(field).filter(|it| it.holds_at(now));
+        let position = holds(&field_of(namespace)).or_else(|| holds(&Scope::Everything.field()));
         position.is_some_and(|position| !position.on)
     }
 
-    /// The position of a scope, as far as this process knows.
-    pub(crate) fn position(&self, scope: &Scope) -> Option<Position> {
-        let positions = self
-            .positions
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        positions.get(&scope.field()).cloned()
+    fn server_now(&self) -> ServerTime {
+        self.coordinator.clock(switch_key()).server_at(now())
     }
 
-    /// Every position by its field, as far as this process knows.
+    /// The position of a scope that holds now, as far as this process knows.
+    pub(crate) fn position(&self, scope: &Scope) -> Option<Position> {
+        let positions = self.positions.read();
+        let positions = positions.unwrap_or_else(PoisonError::into_inner);
+        let position = positions.get(&scope.field());
+        position
+            .filter(|it| it.holds_at(self.server_now()))
+            .cloned()
+    }
+
+    /// Every position by its field, those included that have ended, as far as this process knows.
     pub(crate) fn positions(&self) -> HashMap<String, Position> {
         let positions = self.positions.read();
         positions.unwrap_or_else(PoisonError::into_inner).clone()

@@ -140,6 +140,13 @@ impl Envelope {
         out.freeze()
     }
 
+    /// Whether these bytes are more than the mark that an invalidation leaves.
+    #[cfg(any(feature = "axum", feature = "cli"))]
+    pub(crate) fn holds_outcome(key: &Key, bytes: &Bytes) -> bool {
+        let read = Self::decode(key, bytes);
+        read.map_or(true, |envelope| envelope.status != Status::Invalidated)
+    }
+
     /// Reads what [`Envelope::encode`] wrote for the same key. Never panics, copies nothing.
     ///
     /// # Errors

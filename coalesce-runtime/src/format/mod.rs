@@ -3,4 +3,5 @@
 pub(crate) mod codec;
 pub(crate) mod envelope;
 pub(crate) mod message;
+pub(crate) mod outermost;
 pub(crate) mod traceparent;

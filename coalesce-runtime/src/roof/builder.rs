@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
+
+use super::attendants::Attendants;
 use super::backend::Backend;
 use super::coalescer::{Coalescer, Inner, address_of, environment};
 use super::self_bypass::SelfBypass;
@@ -14,7 +17,6 @@ use crate::books::Books;
 use crate::config::interpolation::Lookup;
 use crate::config::quantity::switch;
 use crate::flight::core::{Core, Settings};
-use crate::flight::switchboard::Switchboard;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::locals::Locals;
 use crate::ports::observer::{Observer, Observers};
@@ -68,7 +70,7 @@ impl CoalescerBuilder {
         }
     }
 
-    /// Coordinates within this process only.
+    /// Coordinates within this process only. What concerns Redis alone, prefix and deadline, is then of no use.
     pub fn in_process(self) -> Self {
         Self {
             backend: Backend::InProcess,
@@ -78,6 +80,9 @@ impl CoalescerBuilder {
 
     /// Coordinates through this coordinator. Coalescers that share one behave like processes that
     /// share a Redis.
+    ///
+    /// It is as it was made: a prefix or an operation deadline beside it is refused, and so is a Redis coordinator
+    /// whose deadline is above a sixth of the lease.
     pub fn coordinator(self, coordinator: Arc<dyn Coordinator>) -> Self {
         Self {
             backend: Backend::Given(coordinator),
@@ -190,14 +195,6 @@ impl CoalescerBuilder {
         );
         let core = Arc::new(core);
         core.switchboard.reread().await;
-        tokio::spawn(Switchboard::keep_up(Arc::downgrade(&core.switchboard)));
-        if let Some(pause) = self.advise_every {
-            tokio::spawn(super::advice::say_every(pause, Arc::downgrade(&books)));
-        }
-        #[cfg(feature = "metrics")]
-        if self.shows_gauges {
-            tokio::spawn(super::gauges::show(Arc::downgrade(&core)));
-        }
         let inner = Arc::new(Inner {
             core,
             self_bypass: SelfBypass::new(Arc::clone(&books)),
@@ -205,8 +202,15 @@ impl CoalescerBuilder {
             built: now(),
             policies,
             disabled,
+            attendants: Attendants {
+                advise_every: self.advise_every,
+                #[cfg(feature = "metrics")]
+                shows_gauges: self.shows_gauges,
+                follower: ArcSwapOption::empty(),
+                starting: Mutex::default(),
+            },
         });
-        tokio::spawn(super::known::announce(Arc::downgrade(&inner)));
+        inner.attend();
         Ok(Coalescer(inner))
     }
 
@@ -256,6 +260,11 @@ impl CoalescerBuilder {
                 "it is above a sixth of the lease".to_owned(),
             ));
         }
+        let beside = [
+            ("prefix", self.prefix.is_some()),
+            ("operation_deadline", self.deadline.is_some()),
+        ];
+        problems.extend(self.backend.problems(&beside, lease / 6));
         if poll.widest < poll.first {
             problems.push(problem(
                 "polls",

@@ -1,4 +1,4 @@
-//! Calls of annotated functions: from the key parts to the scene, or past it.
+//! Calls, of annotated functions and direct ones: from the key parts to the scene, or past it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,14 +21,40 @@ use crate::words::key::{Key, KeyBuilder, Piece};
 use crate::words::key_part::KeyPart;
 use crate::words::policy::{MissingHeader, Policy};
 
-/// One call of an annotated function, before it is known what becomes of it.
+/// One call, before it is known what becomes of it.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Call {
-    site: &'static CallSite,
-    path: &'static str,
-    key: KeyBuilder,
+    origin: Origin,
+    pub(super) key: KeyBuilder,
     coalescer: Option<Coalescer>,
+}
+
+/// Where a call has its namespace and its policy from.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// An annotated function, and the path of what was called.
+    Site(&'static CallSite, &'static str),
+    /// Whoever makes it.
+    Direct(Arc<str>, Arc<Policy>),
+}
+
+impl Origin {
+    fn known_to(self, coalescer: &Coalescer) -> (Arc<str>, Arc<Policy>) {
+        let (site, path) = match self {
+            Self::Direct(namespace, policy) => return (namespace, policy),
+            Self::Site(site, path) => (site, path),
+        };
+        let policy = coalescer.policy_of(site);
+        let namespace = policy
+            .namespace
+            .clone()
+            .unwrap_or_else(|| match site.in_entry {
+                Some(entry) => renamed(path, entry, site.function).into(),
+                None => path.into(),
+            });
+        (namespace, policy)
+    }
 }
 
 /// What becomes of a call whose key is known.
@@ -51,11 +77,27 @@ impl Call {
     /// A call of the function at `path`.
     pub fn new(site: &'static CallSite, path: &'static str) -> Self {
         Self {
-            site,
-            path,
+            origin: Origin::Site(site, path),
             key: KeyBuilder::default(),
             coalescer: None,
         }
+    }
+
+    /// A call without the attribute.
+    pub(crate) fn direct(coalescer: Coalescer, namespace: Arc<str>) -> Self {
+        Self {
+            origin: Origin::Direct(namespace, Arc::default()),
+            key: KeyBuilder::default(),
+            coalescer: Some(coalescer),
+        }
+    }
+
+    /// The same, with the policy that whoever makes it has for it. That of an annotated function is its own.
+    pub(crate) fn under(mut self, policy: Arc<Policy>) -> Self {
+        if let Origin::Direct(_, own) = &mut self.origin {
+            *own = policy;
+        }
+        self
     }
 
     /// The parts of the key, in order.
@@ -183,14 +225,7 @@ impl Call {
         let Some(coalescer) = coalescer else {
             return Located::Nowhere;
         };
-        let policy = coalescer.policy_of(self.site);
-        let namespace = policy
-            .namespace
-            .clone()
-            .unwrap_or_else(|| match self.site.in_entry {
-                Some(entry) => renamed(self.path, entry, self.site.function).into(),
-                None => self.path.into(),
-            });
+        let (namespace, policy) = self.origin.known_to(&coalescer);
         let mut key = self.key;
         match push_headers(&mut key, &policy) {
             Ok(()) => {
@@ -225,6 +260,7 @@ pub(crate) fn route_of_call(coalescer: &Coalescer, policy: &Policy, key: &Key) -
 /// Whether a call of `key` is coalesced, or runs as if the attribute were not there.
 pub(crate) fn route(coalescer: &Coalescer, policy: &Policy, key: &Key) -> Route {
     let core = &coalescer.0.core;
+    coalescer.0.attend();
     let reason = if coalescer.0.disabled {
         BypassReason::Disabled
     } else if !policy.enabled {

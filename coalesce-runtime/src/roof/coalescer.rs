@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::attendants::Attendants;
 use super::builder::CoalescerBuilder;
 use super::direct::DirectCall;
 use super::self_bypass::SelfBypass;
@@ -13,6 +14,8 @@ use crate::books::snapshot::{Counts, Gauges, NamespaceSnapshot, Snapshot};
 #[cfg(feature = "axum")]
 use crate::engine::ask::ReplaceAsk;
 use crate::flight::core::Core;
+#[cfg(feature = "axum")]
+use crate::format::envelope::Envelope;
 use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
 #[cfg(feature = "axum")]
@@ -38,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) policies: HashMap<usize, Arc<Policy>>,
     /// A process can be told to run every body as if no attribute were there.
     pub(crate) disabled: bool,
+    pub(super) attendants: Attendants,
 }
 
 impl Coalescer {
@@ -161,19 +165,56 @@ impl Coalescer {
         self.turn(scope, None).await
     }
 
-    /// The position of `scope` as this process knows it. No round trip.
+    /// The position of `scope` that holds now, as this process knows it. `None`: nobody has turned it, or the end of what
+    /// was said has come. No round trip.
+    ///
+    /// It is that scope's own: calls of a namespace that has none follow the position of everything.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// # extern crate coalesce_runtime as coalesce;
+    /// use std::time::Duration;
+    ///
+    /// use coalesce::{Coalescer, Position, Scope};
+    ///
+    /// let coalescer = Coalescer::builder().in_process().build().await?;
+    /// let for_ten_minutes = coalescer.moment_in(Duration::from_secs(600));
+    /// let off = Position::off().until(for_ten_minutes).because("ada", "slow");
+    /// let _everybody_has_that_one = coalescer.switch(&Scope::Everything, &off).await?;
+    ///
+    /// let is_off = |scope| coalescer.position(scope).is_some_and(|position| !position.on);
+    /// assert!(is_off(&Scope::Everything), "for ten minutes");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
     pub fn position(&self, scope: &Scope) -> Option<Position> {
         self.0.core.switchboard.position(scope)
     }
 
-    /// Every position as this process knows it: that of everything, and those of namespaces. No round trip.
+    /// Every position that holds now, as this process knows it: that of everything, and those of namespaces. No round
+    /// trip.
     pub fn positions(&self) -> (Option<Position>, BTreeMap<String, Position>) {
+        let now = self.moment_in(Duration::ZERO);
+        let (everything, mut of_namespaces) = self.stored_positions();
+        of_namespaces.retain(|_, position| position.holds_at(now));
+        (everything.filter(|it| it.holds_at(now)), of_namespaces)
+    }
+
+    /// The same with those that have ended by themselves: they stand there until somebody takes them away.
+    pub(crate) fn stored_positions(&self) -> (Option<Position>, BTreeMap<String, Position>) {
         let mut positions = self.0.core.switchboard.positions();
         let everything = positions.remove(&Scope::Everything.field());
         let readable = |field: String| unescape(&field).unwrap_or(field);
         let of_namespaces = positions.into_iter();
         let of_namespaces = of_namespaces.map(|(field, position)| (readable(field), position));
         (everything, of_namespaces.collect())
+    }
+
+    /// Whether an outcome is stored. One round trip.
+    #[cfg(feature = "axum")]
+    pub(crate) async fn is_stored(&self, key: &Key) -> Result<bool, Fault> {
+        let state = self.0.core.coordinator.read(key).await?;
+        Ok(state.is_some_and(|bytes| Envelope::holds_outcome(key, &bytes)))
     }
 
     /// Puts a state in place from outside any flight. One round trip.

@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::format::codec::{self, Codec, NotEncoded};
+use crate::format::outermost::{self, Outermost};
 use crate::words::error::Error;
 
 /// How the codec byte of an error says what its payload is. Other numbers are those of codecs.
-const OPAQUE_ERROR: u8 = 0;
+pub(super) const OPAQUE_ERROR: u8 = 0;
 pub(super) const TEXT_ERROR: u8 = 2;
 
 /// No error message travels beyond this many bytes.
@@ -55,6 +56,9 @@ pub trait ValueForm<T>: Copy + Send + Sync + 'static {
     fn write(value: &T, limit: usize) -> Result<Bytes, NotEncoded>;
     #[doc(hidden)]
     fn read(codec: u8, bytes: &[u8]) -> Option<T>;
+    /// Whether it is an `Err` where nobody expected a `Result`.
+    #[doc(hidden)]
+    fn is_err(value: &T) -> bool;
 }
 
 /// How an error `E` is written.
@@ -65,13 +69,10 @@ pub trait ErrorForm<E>: Copy + Send + Sync + 'static {
     fn read(codec: u8, bytes: &[u8]) -> Option<E>;
 }
 
-/// A value as serde sees it.
+/// A value as serde sees it; an `Option` as a list of none or one, because serde formats write `Some(None)` and `None`
+/// alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<C>(PhantomData<C>);
-
-/// An `Option`, as a list of none or one: serde formats write `Some(None)` and `None` alike.
-#[derive(Clone, Copy, Debug)]
-pub struct Maybe<C>(PhantomData<C>);
 
 /// An error that serde can carry: followers get the identical value.
 #[derive(Clone, Copy, Debug)]
@@ -89,25 +90,15 @@ impl<T: Shared, C: Codec> ValueForm<T> for Plain<C> {
     const CODEC: u8 = C::NUMBER;
 
     fn write(value: &T, limit: usize) -> Result<Bytes, NotEncoded> {
-        codec::encode::<C, _>(value, limit)
+        codec::encode::<C, _>(&Outermost(value), limit)
     }
 
     fn read(codec: u8, bytes: &[u8]) -> Option<T> {
-        codec::decode::<C, _>(codec, bytes)
-    }
-}
-
-impl<T: Shared, C: Codec> ValueForm<Option<T>> for Maybe<C> {
-    const CODEC: u8 = C::NUMBER;
-
-    fn write(value: &Option<T>, limit: usize) -> Result<Bytes, NotEncoded> {
-        codec::encode::<C, _>(value.as_slice(), limit)
+        codec::decode::<C, Outermost<T>>(codec, bytes).map(|it| it.0)
     }
 
-    fn read(codec: u8, bytes: &[u8]) -> Option<Option<T>> {
-        let mut none_or_one: Vec<T> = codec::decode::<C, _>(codec, bytes)?;
-        let value = none_or_one.pop();
-        none_or_one.is_empty().then_some(value)
+    fn is_err(value: &T) -> bool {
+        outermost::is_err(value)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Floor 5: what users and generated code see.
 
 mod advice;
+mod attendants;
 mod backend;
 pub(crate) mod body;
 pub(crate) mod builder;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::form::{ErrorMessage, Maybe, OpaqueError, Plain, SameError};
+use super::form::{ErrorMessage, OpaqueError, Plain, SameError};
 use super::lending::{Flight, Impossible, Never};
 use super::shape::{Bare, Fallible};
 use crate::format::codec::Codec;
@@ -39,17 +39,11 @@ macro_rules! probes {
 // A method is looked up first on the type with the most references, so the order of this list is the
 // number of `&` in front of `Probe`.
 probes! {
-    OptionSameError: [T, E, C] &&&&&&&Probe<Result<Option<T>, E>, C> => Fallible<Maybe<C>, SameError<C>>,
+    ResultSameError: [T, E, C] &&&Probe<Result<T, E>, C> => Fallible<Plain<C>, SameError<C>>,
         where [E: Serialize + DeserializeOwned];
-    OptionErrorMessage: [T, E, C] &&&&&&Probe<Result<Option<T>, E>, C> => Fallible<Maybe<C>, ErrorMessage>,
+    ResultErrorMessage: [T, E, C] &&Probe<Result<T, E>, C> => Fallible<Plain<C>, ErrorMessage>,
         where [E: Display];
-    OptionOpaqueError: [T, E, C] &&&&&Probe<Result<Option<T>, E>, C> => Fallible<Maybe<C>, OpaqueError>;
-    ResultSameError: [T, E, C] &&&&Probe<Result<T, E>, C> => Fallible<Plain<C>, SameError<C>>,
-        where [E: Serialize + DeserializeOwned];
-    ResultErrorMessage: [T, E, C] &&&Probe<Result<T, E>, C> => Fallible<Plain<C>, ErrorMessage>,
-        where [E: Display];
-    ResultOpaqueError: [T, E, C] &&Probe<Result<T, E>, C> => Fallible<Plain<C>, OpaqueError>;
-    AnOption: [T, C] &Probe<Option<T>, C> => Bare<Maybe<C>>;
+    ResultOpaqueError: [T, E, C] &Probe<Result<T, E>, C> => Fallible<Plain<C>, OpaqueError>;
     AnyValue: [R, C] Probe<R, C> => Bare<Plain<C>>;
 }
 
@@ -97,10 +91,8 @@ macro_rules! __coalesce_shape {
     ($returned:ty, $coding:expr) => {{
         #[expect(unused_imports, reason = "only the first that fits is used")]
         use $crate::contract::probe::{
-            AnOption as _, AnyValue as _, OptionErrorMessage as _, OptionOpaqueError as _,
-            OptionSameError as _, ResultErrorMessage as _, ResultOpaqueError as _,
-            ResultSameError as _,
+            AnyValue as _, ResultErrorMessage as _, ResultOpaqueError as _, ResultSameError as _,
         };
-        (&&&&&&&&$crate::contract::probe_of::<$returned, _>(&$coding)).shape()
+        (&&&&$crate::contract::probe_of::<$returned, _>(&$coding)).shape()
     }};
 }

@@ -1,14 +1,15 @@
 //! Shapes: how a return type is encoded, read back, and told of an error. Recognised by type, not by name.
 //!
-//! A `Result` shares its error and can carry ours; an `Option` keeps `None` and `Some(None)` apart;
-//! anything else is a plain value, which has no way to carry an error.
+//! A `Result` shares its error and can carry ours; anything else is a plain value, which has no way to carry ours.
+//! Where generic code hides a `Result` behind a `T`, its `Err` is an error all the same, as serde writes it.
 
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::form::{CarriesErrors, ErrorForm, TEXT_ERROR, ValueForm};
+use super::form::{CarriesErrors, ErrorForm, OPAQUE_ERROR, TEXT_ERROR, ValueForm};
 use crate::flight::leader::Produced;
 use crate::flight::settlement::Outcome;
 use crate::format::codec::NotEncoded;
@@ -28,9 +29,7 @@ pub trait Shape<R>: Copy + Send + Sync + 'static {
     fn failure(self, error: Error) -> Option<R>;
     /// Whether an outcome is an error.
     #[doc(hidden)]
-    fn is_error(self, _outcome: &R) -> bool {
-        false
-    }
+    fn is_error(self, outcome: &R) -> bool;
 }
 
 /// What a body returns. It stands behind `if false`, so that the compiler knows it before it reads the body.
@@ -69,18 +68,30 @@ impl<V, E> Fallible<V, E> {
 
 impl<R, V: ValueForm<R>> Shape<R> for Bare<V> {
     fn encode(self, outcome: &R, limit: usize, shared_here: bool) -> Encoded {
-        value::<R, V>(outcome, limit, shared_here)
+        if !V::is_err(outcome) {
+            return value::<R, V>(outcome, limit, shared_here);
+        }
+        let (codec, payload) = match V::write(outcome, limit) {
+            Ok(payload) => (V::CODEC, payload),
+            Err(_) => (OPAQUE_ERROR, Bytes::new()),
+        };
+        failure(codec, payload)
     }
 
     fn decode(self, received: Received<'_>) -> Option<R> {
         let outcome = received.outcome;
-        (outcome.status == Status::Done)
+        matches!(outcome.status, Status::Done | Status::Failed)
             .then(|| V::read(outcome.codec, &outcome.payload))
             .flatten()
     }
 
     fn failure(self, _: Error) -> Option<R> {
         None
+    }
+
+    fn is_error(self, outcome: &R) -> bool {
+        // A value is there. That looking at it panics is no reason to lose it.
+        catch_unwind(AssertUnwindSafe(|| V::is_err(outcome))).unwrap_or(false)
     }
 }
 
@@ -95,12 +106,7 @@ where
             Ok(ok) => value::<T, V>(ok, limit, shared_here),
             Err(error) => {
                 let (codec, payload) = F::write(error, limit);
-                Encoded(Produced {
-                    status: Status::Failed,
-                    codec,
-                    payload,
-                    spare: None,
-                })
+                failure(codec, payload)
             }
         }
     }
@@ -126,6 +132,15 @@ where
     fn is_error(self, outcome: &Result<T, E>) -> bool {
         outcome.is_err()
     }
+}
+
+const fn failure(codec: u8, payload: Bytes) -> Encoded {
+    Encoded(Produced {
+        status: Status::Failed,
+        codec,
+        payload,
+        spare: None,
+    })
 }
 
 /// The error behind bytes. One that cannot be read is still an error: the flight did fail.

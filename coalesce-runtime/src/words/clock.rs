@@ -163,11 +163,45 @@ mod tests {
     }
 
     #[test]
+    fn a_pairing_has_aged_behind_its_time_and_not_at_its_end() {
+        let pairing = |local, uncertainty| ServerClock {
+            local,
+            server: ServerTime::default(),
+            uncertainty,
+        };
+        let start = now();
+        let sharp = pairing(start, MS);
+        let at_the_end = pairing(start + ServerClock::KEEP_BEST, 2 * MS);
+        let behind_it = pairing(start + ServerClock::KEEP_BEST + MS, 2 * MS);
+        assert_eq!(sharp.refined_by(at_the_end), sharp);
+        assert_eq!(sharp.refined_by(behind_it), behind_it);
+        // A better one is taken at once, and so is one as good: it is newer.
+        let vague = pairing(start, 2 * MS);
+        assert_eq!(vague.refined_by(sharp), sharp);
+        let as_good = pairing(start + MS, MS);
+        assert_eq!(sharp.refined_by(as_good), as_good);
+    }
+
+    #[test]
+    fn a_reply_is_paired_with_the_middle_of_its_round_trip() {
+        let start = now() + Duration::from_secs(10);
+        let moment = |millis: u32| ServerTime::from_micros(5_000_000).plus(millis * MS);
+        let clock = ServerClock::from_reply(moment(0), start, start + 2 * MS);
+        let middle = start + MS;
+        assert_eq!(clock.server_at(middle), moment(0));
+        assert_eq!(clock.server_at(middle + 7 * MS), moment(7));
+        assert_eq!(clock.server_at(start), moment(0).minus(MS));
+        assert_eq!(clock.server_surely_before(middle + 7 * MS), moment(6));
+    }
+
+    #[test]
     fn a_server_moment_maps_back_to_an_instant_that_was_surely_not_later() {
         let start = now() + Duration::from_secs(10);
         let clock =
             ServerClock::from_reply(ServerTime::from_micros(5_000_000), start, start + 2 * MS);
-        let mapped = clock.surely_before(ServerTime::from_micros(5_000_000));
-        assert_eq!(mapped, Some(start));
+        let mapped = |micros| clock.surely_before(ServerTime::from_micros(micros));
+        assert_eq!(mapped(5_000_000), Some(start));
+        assert_eq!(mapped(5_007_000), Some(start + 7 * MS));
+        assert_eq!(mapped(4_993_000), start.checked_sub(7 * MS));
     }
 }

@@ -306,8 +306,9 @@ mod tests {
             text_of(&Some(String::new())),
             text_of(""),
             text_of(&()),
+            text_of(&PhantomData::<String>),
         ];
-        assert_eq!(texts, ["~n", "~o~s", "~s", "~()"]);
+        assert_eq!(texts, ["~n", "~o~s", "~s", "~()", "~()"]);
         assert_ne!(text_of(&Some(None::<u8>)), text_of(&None::<Option<u8>>));
     }
 
@@ -340,5 +341,12 @@ mod tests {
         assert_eq!(text_of(&forward), text_of(&backward));
         let ordered: BTreeMap<_, _> = (0..50).map(|n| (n, n * n)).collect();
         assert_eq!(text_of(&forward), text_of(&ordered));
+    }
+
+    #[test]
+    fn debug_shows_nothing_of_what_is_written() {
+        let mut text = String::from("secret-token");
+        let shown = format!("{:?}", KeyWriter::new(&mut text));
+        assert_eq!(shown, "KeyWriter { .. }");
     }
 }

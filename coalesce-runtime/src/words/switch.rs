@@ -54,7 +54,8 @@ impl fmt::Display for Scope {
 pub struct Position {
     /// Whether calls are coalesced.
     pub on: bool,
-    /// When the position ends by itself, on the coordinator's clock.
+    /// When the position ends by itself, on the coordinator's clock. [`Coalescer::position`](crate::Coalescer::position)
+    /// has it no more from then on.
     pub until: Option<ServerTime>,
     /// Who decided.
     pub author: String,

@@ -85,6 +85,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn debug_shows_too_little_to_own_a_flight() {
+        let token = Token::from_bytes([0xab; Token::LEN]);
+        assert_eq!(format!("{token:?}"), "Token(abababab…)");
+    }
+
     /// Chance fails this once in 10^590 times, and a counter or a clock always.
     #[test]
     fn each_bit_of_a_token_is_random() {

@@ -5,5 +5,7 @@
 mod keys;
 mod scene;
 mod switch;
+#[cfg(feature = "tls")]
+mod tls;
 mod topologies;
 mod trouble;

@@ -29,11 +29,16 @@ impl Said {
 
 /// Runs the program at `url`, off the runtime's threads: what it asks may have to be answered there.
 pub(crate) async fn ctl_at(url: String, words: &[&str]) -> Said {
+    ctl_with(&[("COALESCE_REDIS_URL", &url)], words).await
+}
+
+/// The same, in an environment that says more.
+pub(crate) async fn ctl_with(environment: &[(&str, &str)], words: &[&str]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coalesce-ctl"));
     command
         .args(words)
-        .env("COALESCE_REDIS_URL", url)
-        .env("USER", "grace");
+        .env("USER", "grace")
+        .envs(environment.iter().copied());
     let ended = tokio::task::spawn_blocking(move || command.output().unwrap());
     let ended = ended.await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -1,8 +1,11 @@
 //! Limits: more keys or more callers of one key than a process may have at once go their own way.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use coalesce_runtime::{Coalescer, CoalescerBuilder, MemoryCoordinator};
+use coalesce_runtime::{
+    Coalescer, CoalescerBuilder, MemoryCoordinator, RedisCoordinator, RedisSettings,
+};
 use tokio::time::Instant;
 
 use crate::fleet::{Ledger, MS, retaining};
@@ -87,8 +90,9 @@ async fn there_is_no_refresh_where_there_is_no_room_for_its_key() {
 
 #[tokio::test]
 async fn settings_that_no_clock_can_carry_are_refused_all_at_once() {
-    let most = std::time::Duration::MAX;
-    let builder = builder()
+    let most = Duration::MAX;
+    let builder = Coalescer::builder()
+        .in_process()
         .lease(most)
         .polls(most, most)
         .delivery_window(most)
@@ -109,10 +113,47 @@ async fn settings_that_no_clock_can_carry_are_refused_all_at_once() {
 /// A renewal that got no answer and the next one must fit into a lease.
 #[tokio::test]
 async fn a_deadline_above_a_sixth_of_the_lease_is_refused() {
-    let with = |millis: u32| builder().lease(1_200 * MS).operation_deadline(millis * MS);
+    let with = |millis: u32| {
+        let builder = Coalescer::builder().in_process().lease(1_200 * MS);
+        builder.operation_deadline(millis * MS)
+    };
     assert!(with(200).build().await.is_ok());
     let problems = with(201).build().await.unwrap_err().to_string();
     assert!(problems.contains("a sixth of the lease"), "{problems}");
+}
+
+async fn of_redis(deadline: Duration) -> Arc<RedisCoordinator> {
+    // Nobody listens there.
+    let settings = RedisSettings::new("redis://127.0.0.1:1").deadline(deadline);
+    Arc::new(RedisCoordinator::connect(settings).await.unwrap())
+}
+
+#[tokio::test]
+async fn the_deadline_of_a_redis_coordinator_that_is_brought_along_is_looked_at_too() {
+    let with = async |millis: u32| {
+        let builder = Coalescer::builder().lease(1_200 * MS);
+        builder
+            .coordinator(of_redis(millis * MS).await)
+            .build()
+            .await
+    };
+    assert!(with(200).await.is_ok());
+    let problems = with(201).await.unwrap_err().to_string();
+    assert!(problems.contains("coordinator: "), "{problems}");
+    assert!(problems.contains("a sixth of the lease"), "{problems}");
+}
+
+#[tokio::test]
+async fn what_a_coordinator_was_made_with_is_not_said_beside_it_again() {
+    let builder = || Coalescer::builder().coordinator(Arc::new(MemoryCoordinator::new()));
+    for (option, builder) in [
+        ("prefix", builder().prefix("shop")),
+        ("operation_deadline", builder().operation_deadline(MS)),
+    ] {
+        let error = builder.build().await.unwrap_err();
+        let options = error.problems().iter().map(|it| it.option.as_str());
+        assert_eq!(options.collect::<Vec<_>>(), [option]);
+    }
 }
 
 #[tokio::test]

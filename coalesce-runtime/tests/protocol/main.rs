@@ -5,6 +5,7 @@
 mod fleet;
 
 mod advice;
+mod direct;
 mod dropping;
 mod ending;
 mod giving_up;

@@ -102,9 +102,14 @@ async fn a_position_with_an_end_ends_by_itself() {
         .plus(5_000 * MS);
     let off = Position::off().until(until);
     turn(&fleet.pods[0], &Scope::Everything, off).await;
+    let pod = &fleet.pods[0];
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+    assert!(pod.position(&Scope::Everything).is_some_and(|it| !it.on));
+    assert!(pod.positions().0.is_some());
     tokio::time::sleep(5_000 * MS).await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+    assert_eq!(pod.position(&Scope::Everything), None);
+    assert_eq!(pod.positions().0, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,4 +149,33 @@ async fn what_cannot_be_read_is_logged_once_in_ten_seconds_and_not_each_time() {
         .collect();
     assert_eq!(lines.len(), 2, "{text}");
     assert!(!lines[1].contains("left_out=0"), "{text}");
+}
+
+/// Several runtimes in one process, one after the other, as tests have them.
+#[test]
+fn a_coalescer_that_outlives_its_runtime_goes_on_obeying() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let first = runtime();
+    let fleet = first.block_on(Fleet::of(1));
+    first.block_on(news());
+    drop(first);
+    let second = runtime();
+    second.block_on(async {
+        let operator = Coalescer::builder().coordinator(fleet.coordinator.clone());
+        let operator = operator.build().await.unwrap();
+        // Nobody follows the switch until there is a call.
+        assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+        turn(&operator, &Scope::Everything, Position::off()).await;
+        let obeys = async {
+            while fleet.pods[0].position(&Scope::Everything).is_none() {
+                news().await;
+            }
+        };
+        let obeys = tokio::time::timeout(Duration::from_secs(10), obeys).await;
+        assert!(obeys.is_ok(), "it never heard of it");
+        assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+    });
 }

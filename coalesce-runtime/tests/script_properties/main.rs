@@ -12,6 +12,7 @@
 )]
 
 mod asks;
+mod fleet_wide;
 mod rules;
 mod said;
 mod seen;

@@ -42,12 +42,13 @@ impl Faults {
     /// The longest delay that can be asked for.
     pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
-    /// A database that takes this much longer.
-    pub fn with_delay(delay: Duration) -> Self {
-        let faults = Self::default();
-        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-        faults.delay_ms.store(delay_ms, Ordering::Relaxed);
-        faults
+    /// A database that takes this much longer, and that may fail.
+    pub fn new(delay: Duration, fails: bool) -> Self {
+        Self {
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX).into(),
+            fails: fails.into(),
+            reads: AtomicU64::default(),
+        }
     }
 
     /// Changes what is asked for.

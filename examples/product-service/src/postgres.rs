@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _, PgPool};
 
 use crate::catalog::{DatabaseDown, Repository};
 use crate::product::{Changes, Product};
@@ -23,17 +23,22 @@ const CONNECTIONS: u32 = 10;
 pub struct Postgres(PgPool);
 
 impl Postgres {
-    /// Connects, and brings the tables up to date. Replicas that start together wait for the one that does.
+    /// Connects, and brings the tables up to date. Replicas that start together wait for the one that does, and for
+    /// `patience` all of them wait for a server at whose port nobody listens yet, or that is still starting.
     ///
     /// # Errors
     ///
-    /// When there is no database at this URL, or its tables are newer than this program.
-    pub async fn connect(url: &str) -> Result<Self, sqlx::Error> {
+    /// When there is no database at this URL by then, or its tables are newer than this program.
+    pub async fn connect(url: &str, patience: Duration) -> Result<Self, sqlx::Error> {
         let options: PgConnectOptions = url.parse()?;
-        // On a connection of its own: a migration may take its time.
-        let mut migrating = options.connect().await?;
-        MIGRATIONS.run(&mut migrating).await?;
-        migrating.close().await?;
+        // A connection without the limit below: a migration may take its time. A pool, because that tries again.
+        let migrating = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(patience)
+            .connect_with(options.clone())
+            .await?;
+        MIGRATIONS.run(&migrating).await?;
+        migrating.close().await;
         // Who was told 503 has not taken the question back, so the server ends it as well.
         let limit = format!("{}ms", DEADLINE.as_millis());
         let pool = PgPoolOptions::new()

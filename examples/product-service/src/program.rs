@@ -1,5 +1,6 @@
 //! What the program `product-service` does; `stack` does it as well, in processes of its own.
 
+use std::pin::pin;
 use std::process::ExitCode;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,20 +23,26 @@ pub async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_env()?;
-    tracing::info!("{config}");
     // Asked for before anything is started: a signal that comes early must not be missed.
     let (mut term, mut int) = (
         signal(SignalKind::terminate())?,
         signal(SignalKind::interrupt())?,
     );
-    let started = Started::new(config).await?;
-    tracing::info!("listening on {}", started.address());
-    let told = async {
+    tracing::info!("{config}");
+    let mut told = pin!(async {
         tokio::select! {
             _ = term.recv() => {}
             _ = int.recv() => {}
         }
+    });
+    let started = tokio::select! {
+        started = Started::new(config) => started?,
+        () = &mut told => {
+            tracing::info!("ended before it had started");
+            return Ok(());
+        }
     };
+    tracing::info!("listening on {}", started.address());
     started.serve_until(told).await?;
     Ok(())
 }

@@ -54,9 +54,9 @@ impl Started {
     pub async fn new(config: Config) -> Result<Self, StartError> {
         // Before the coalescer: what is counted without a recorder goes nowhere.
         let metrics = recorder();
-        let database = Postgres::connect(config.database_url.as_str()).await;
+        let database = Postgres::connect(config.database_url.as_str(), config.database_wait).await;
         let database = database.map_err(StartError::Database)?;
-        let faults = Arc::new(Faults::with_delay(config.database_delay));
+        let faults = Arc::new(Faults::new(config.database_delay, config.database_fails));
         let coalescer = coalescer(&config).await?;
         let repository = Arc::new(Faulty::new(database.clone(), Arc::clone(&faults)));
         let limiter = Limiter::new(
@@ -97,7 +97,7 @@ impl Started {
     }
 
     /// Serves until `told`, then drains: first `/readyz` says so and connections are closed behind their answers,
-    /// then nothing new is taken, then the reads in progress end or are handed over.
+    /// then nothing new is taken, then the writes in progress end, and the reads end or are handed over.
     ///
     /// # Errors
     ///
@@ -134,6 +134,8 @@ impl Started {
         tokio::time::sleep(drain_delay).await;
         drop(stop);
         let ended = tokio::time::timeout(drain_timeout, &mut serving).await;
+        // No request stands for a write whose client has gone. Each has its deadlines.
+        replica.catalog.writes_have_ended().await;
         // Reads that nobody here waits for any more may still have followers elsewhere.
         let grace = if ended.is_ok() {
             LAST_READS

@@ -1,9 +1,15 @@
 //! The files of the stack: what they name is there, and what they ask for is measured.
 
-use std::collections::BTreeSet;
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and so does what it is built with"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use product_service::config::Config;
 use serde_json::Value;
 
 const CONFIG: &str = include_str!("../src/config/mod.rs");
@@ -25,19 +31,61 @@ fn every_file_that_compose_names_is_there() {
     }
 }
 
-#[test]
-fn replicas_are_told_nothing_that_they_do_not_read() {
+/// What compose tells replicas, as it is when nothing is said to compose.
+fn environment() -> BTreeMap<String, String> {
     let compose = read("docker-compose.yml");
     let (_, environment) = compose.split_once("&replica-environment\n").unwrap();
     let (environment, _) = environment.split_once("\n\n").unwrap();
-    let names: Vec<_> = environment
-        .lines()
-        .filter(|line| !line.trim().starts_with('#'))
-        .map(|line| line.trim().split(':').next().unwrap())
-        .collect();
-    assert!(names.len() > 8, "{names:?}");
-    for name in names {
+    let lines = environment.lines().map(str::trim);
+    let pairs = lines.filter(|line| !line.starts_with('#')).map(|line| {
+        let (name, value) = line.split_once(": ").unwrap();
+        // `${NAME:-default}`
+        let default = value
+            .split_once(":-")
+            .map(|(_, default)| default.trim_end_matches('}'));
+        (name.to_owned(), default.unwrap_or(value).to_owned())
+    });
+    pairs.collect()
+}
+
+#[test]
+fn compose_tells_replicas_what_they_read_and_what_they_would_assume() {
+    let told = environment();
+    assert!(told.len() > 8, "{told:?}");
+    for name in told.keys() {
         assert!(CONFIG.contains(&format!("\"{name}\"")), "{name}");
+    }
+    let of_this_stack = ["DATABASE_URL", "REDIS_URL", "TRUSTED_PROXY"];
+    let with = |is_told: &dyn Fn(&str) -> bool| {
+        let lookup = |name: &str| told.get(name).filter(|_| is_told(name)).cloned();
+        Config::read(lookup).unwrap().to_string()
+    };
+    assert_eq!(with(&|_| true), with(&|name| of_this_stack.contains(&name)));
+}
+
+#[test]
+fn the_readme_explains_each_variable_that_a_replica_reads() {
+    let is_name =
+        |word: &&str| word.len() > 3 && word.bytes().all(|b| b == b'_' || b.is_ascii_uppercase());
+    let names: BTreeSet<_> = CONFIG.split('"').filter(is_name).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let (_, table) = README.split_once("| variable | default | |").unwrap();
+    for name in names {
+        assert!(table.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn nginx_has_the_patience_that_the_readme_names() {
+    let template = read("examples/product-service/deploy/nginx/nginx.conf.template");
+    for (setting, said) in [
+        ("proxy_connect_timeout 2s;", "connect timeout of 2 s"),
+        ("proxy_read_timeout 5s;", "after 5 s"),
+        ("client_header_timeout 10s;", "10 s for the head"),
+        ("client_body_timeout 10s;", "10 s for the head"),
+    ] {
+        assert!(template.contains(&format!(" {setting}\n")), "{setting}");
+        assert!(README.contains(said), "{said}");
     }
 }
 

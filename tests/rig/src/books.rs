@@ -53,6 +53,8 @@ mod tests {
             saved: 0,
             bypassed: page.bypassed,
             faults: 0,
+            misrouted: 0,
+            breaker: "closed".to_owned(),
             undecodable: 0,
             tasks: 0,
             begun: 0,

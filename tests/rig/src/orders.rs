@@ -153,6 +153,10 @@ pub struct PodState {
     pub bypassed: u64,
     /// Questions to Redis without an answer.
     pub faults: u64,
+    /// Replies and messages of another key, or of another request. Each was discarded.
+    pub misrouted: u64,
+    /// Whether questions to Redis are asked, by the name of a breaker's state.
+    pub breaker: String,
     /// Values that could not be read.
     pub undecodable: u64,
     /// Tasks of its runtime.

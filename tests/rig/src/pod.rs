@@ -14,6 +14,7 @@ use crate::topology::Topology;
 /// A running pod. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Pod {
+    url: String,
     child: Child,
     input: ChildStdin,
     output: Receiver<String>,
@@ -48,6 +49,7 @@ impl Pod {
         let input = child.stdin.take().expect("its input");
         let output = lines_of(child.stdout.take().expect("its output"));
         let mut pod = Self {
+            url: url.to_owned(),
             child,
             input,
             output,
@@ -132,6 +134,11 @@ impl Pod {
         assert_eq!(self.line(), "bye");
         let answers = serde_json::from_str(&first).expect("answers");
         (answers, Instant::now())
+    }
+
+    /// Where it was told that Redis is.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Its process id, which also starts the names of its runs.

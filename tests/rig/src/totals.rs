@@ -2,9 +2,11 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::time::Duration;
 
 use crate::chaos::Report;
 use crate::checker::Findings;
+use crate::leaks::Leaks;
 
 /// The file to which they are appended, when there is one.
 const FILE: &str = "RIG_TOTALS";
@@ -22,20 +24,20 @@ pub struct Totals {
     pub lost: u64,
     /// Runs without a reason.
     pub unexplained: u64,
-    /// Keys, subscriptions, tasks and connections that stayed.
+    /// Local entries, keys, subscriptions, tasks and connections that stayed.
     pub leaked: u64,
 }
 
 impl Totals {
-    /// Of a scene, which fails by itself when something is left.
-    pub fn of(faults: u64, findings: &Findings) -> Self {
+    /// Of a scene.
+    pub fn of(faults: u64, findings: &Findings, leaks: &Leaks) -> Self {
         Self {
             faults,
             calls: findings.calls as u64,
             wrong: (findings.wrong.len() + findings.stale.len()) as u64,
             lost: (findings.errors.len() + findings.overlong.len()) as u64,
             unexplained: findings.unexplained.len() as u64,
-            leaked: 0,
+            leaked: leaks.total(),
         }
     }
 
@@ -47,7 +49,8 @@ impl Totals {
             wrong: report.wrong_values + report.stale_reads,
             lost: report.lost_calls + report.errors + report.overlong_calls,
             unexplained: report.unexplained_runs,
-            leaked: report.leaked_keys
+            leaked: report.leaked_entries
+                + report.leaked_keys
                 + report.leaked_subscriptions
                 + report.leaked_tasks
                 + report.leaked_connections,
@@ -57,9 +60,6 @@ impl Totals {
 
 /// Appends a line of numbers.
 pub fn note_totals(totals: &Totals) {
-    let Some(path) = std::env::var_os(FILE) else {
-        return;
-    };
     let Totals {
         faults,
         calls,
@@ -68,12 +68,22 @@ pub fn note_totals(totals: &Totals) {
         unexplained,
         leaked,
     } = totals;
-    let mut file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .expect("a file for totals");
+    append(&format!(
+        "{faults} {calls} {wrong} {lost} {unexplained} {leaked}\n"
+    ));
+}
+
+/// Appends a line that says after how long a fleet shared its runs again.
+pub fn note_recovery(took: Duration) {
+    append(&format!("recovered {}\n", took.as_millis()));
+}
+
+fn append(line: &str) {
+    let Some(path) = std::env::var_os(FILE) else {
+        return;
+    };
+    let file = OpenOptions::new().append(true).create(true).open(path);
     // One write of an appending file is not torn.
-    let line = format!("{faults} {calls} {wrong} {lost} {unexplained} {leaked}\n");
-    file.write_all(line.as_bytes()).expect("room for totals");
+    let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    written.expect("a file for totals, and room in it");
 }

@@ -88,6 +88,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_of_no_key_has_a_name_below_the_prefix() {
+        let names = Keyspace::new("{shop}");
+        assert_eq!(names.switch(), "%7Bshop%7D:switch");
+        assert_eq!(names.known(), "%7Bshop%7D:namespaces");
+    }
+
+    #[test]
     fn the_three_names_share_the_slot_of_their_tag() {
         let names = Keyspace::new("{shop}:");
         for name in [

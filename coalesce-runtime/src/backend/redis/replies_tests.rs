@@ -109,6 +109,8 @@ fn renew_answers_in_order_and_for_all() {
     );
     let short = said("renewed", fields()).renew(4);
     assert_eq!(short, Err(Fault::Garbled));
+    let other = said("stored", []).renew(0);
+    assert_eq!(other, Err(Fault::Garbled));
 }
 
 #[test]
@@ -149,12 +151,32 @@ fn the_right_nonce_with_wrong_fields_is_garbled() {
 }
 
 #[test]
+fn abandon_and_replace_say_yes_or_no() {
+    assert_eq!(said("yes", []).yes_or_no(), Ok(true));
+    assert_eq!(said("no", []).yes_or_no(), Ok(false));
+}
+
+#[test]
+fn hashes_and_sets_are_lists_of_texts() {
+    let list = || Value::Array(["all", "co1 off"].map(bulk).to_vec());
+    let pair = ("all".to_owned(), "co1 off".to_owned());
+    assert_eq!(hash(list()), Ok(vec![pair.clone()]));
+    assert_eq!(members(list()), Ok(vec![pair.0, pair.1]));
+    assert_eq!(hash(Value::Array(vec![bulk("all")])), Err(Fault::Garbled));
+    assert_eq!(
+        members(Value::Array(vec![bulk(b"\xff")])),
+        Err(Fault::Garbled)
+    );
+}
+
+#[test]
 fn get_ping_and_time_are_checked_for_their_shape() {
     assert_eq!(stored(Value::Null), Ok(None));
     assert_eq!(stored(bulk("")), Ok(Some(Bytes::new())));
     assert_eq!(stored(Value::Integer(1)), Err(Fault::Garbled));
     assert_eq!(stored(Value::Array(vec![])), Err(Fault::Garbled));
     assert_eq!(echo(bulk("5"), "5"), Ok(()));
+    assert_eq!(echo(Value::String("5".into()), "5"), Ok(()));
     assert_eq!(echo(bulk("4"), "5"), Err(Fault::Garbled));
     let reply = Value::Array(vec![bulk("1790000000"), bulk("123456")]);
     let now = ServerTime::from_micros(1_790_000_000_123_456);

@@ -201,17 +201,31 @@ fn at_least_one(life: Duration) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::envelope::Seen;
+    use crate::format::envelope::{Envelope, Seen, Status};
+    use crate::format::traceparent::Traceparent;
+    use crate::words::clock::ServerTime;
+
+    fn names() -> Keyspace {
+        Keyspace::new("coalesce")
+    }
+
+    fn key() -> Key {
+        Key::new("shop", &[&1])
+    }
+
+    fn token() -> Token {
+        Token::from_bytes([0xab; 16])
+    }
 
     fn begin(lease: Duration, seen: Option<Seen>) -> Call {
         let ask = BeginAsk {
-            token: Token::from_bytes([0xab; 16]),
+            token: token(),
             lease,
             seen,
             following: None,
             trace: None,
         };
-        Keyspace::new("coalesce").begin(&Key::new("shop", &[&1]), &ask)
+        names().begin(&key(), &ask)
     }
 
     #[test]
@@ -227,6 +241,82 @@ mod tests {
         assert_eq!(begin(lease, Some(Seen::NOTHING)).args[2..4], ["1", ""]);
     }
 
+    #[test]
+    fn a_begin_says_who_asks_what_it_saw_and_whom_it_follows() {
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let ask = BeginAsk {
+            token: token(),
+            lease: Duration::from_secs(3),
+            seen: Some(Seen::from(Token::from_bytes(*b"0123456789abcdef"))),
+            following: Some(Token::from_bytes([0xcd; 16])),
+            trace: Traceparent::parse(trace),
+        };
+        let call = names().begin(&key(), &ask);
+        assert_eq!(
+            call.keys,
+            ["coalesce:lock:{shop:1}", "coalesce:state:{shop:1}"]
+        );
+        let (token, following) = ("ab".repeat(16), "cd".repeat(16));
+        let said = [&*token, "3000", "1", "0123456789abcdef", &following, trace];
+        assert_eq!(call.args, said);
+    }
+
+    #[test]
+    fn a_renewal_has_two_keys_and_four_arguments_for_each_lock() {
+        let ask = |part: u8, seen| RenewAsk {
+            key: Key::new("shop", &[&part]),
+            token: Token::from_bytes([part; 16]),
+            seen,
+            lease: Duration::from_secs(3),
+            retake_until: ServerTime::from_micros(u64::from(part)),
+        };
+        let mark = Seen::from(Token::from_bytes(*b"0123456789abcdef"));
+        let call = names().renew(&[ask(1, Seen::NOTHING), ask(2, mark)]);
+        assert_eq!(call.keys.len(), 4);
+        assert_eq!(
+            call.keys[2..],
+            ["coalesce:lock:{shop:2}", "coalesce:state:{shop:2}"]
+        );
+        let tokens = ["01".repeat(16), "02".repeat(16)];
+        let first = [&*tokens[0], "", "3000", "1"];
+        let second = [&*tokens[1], "0123456789abcdef", "3000", "2"];
+        assert_eq!(call.args, [first, second].concat());
+        assert_eq!(names().renew(&[]).keys.len(), 0);
+    }
+
+    #[test]
+    fn a_finish_says_nothing_where_there_is_nothing_to_spare_and_the_lock_tells_enough() {
+        let ask = |pause: Option<Duration>, began| FinishAsk {
+            envelope: Envelope::new(Status::Done, 1, token(), Duration::ZERO, Bytes::new()),
+            ended_ago: Duration::from_millis(2),
+            life: Duration::from_secs(60),
+            seen: Seen::NOTHING,
+            retake_until: ServerTime::from_micros(77),
+            began,
+            spare_value: pause,
+        };
+        let plain = names().finish(&key(), &ask(None, None));
+        assert_eq!(
+            plain.args[..2],
+            ["coalesce:notify:{shop:1}", &*"ab".repeat(16)]
+        );
+        assert_eq!(plain.args[2], ask(None, None).envelope.encode(&key()));
+        assert_eq!(plain.args[3..], ["2000", "60000", "", "77", "", ""]);
+        let began = Some(ServerTime::from_micros(5));
+        let late = names().finish(&key(), &ask(Some(Duration::from_secs(1)), began));
+        assert_eq!(late.args[7..], ["1000000", "5"]);
+    }
+
+    #[test]
+    fn a_switch_is_turned_and_told_by_one_call() {
+        let turned = names().switched("shop", Some("co1 off"));
+        assert_eq!(turned.keys, ["coalesce:switch"]);
+        assert_eq!(turned.args[0], "coalesce:switch");
+        assert_eq!(turned.args[2..], ["shop", "1", "co1 off"]);
+        let turned_back = names().switched("shop", None);
+        assert_eq!(turned_back.args[2..], ["shop", "0", ""]);
+    }
+
     /// "all keys in KEYS, user data only in ARGV and KEYS": a script that were put together from
     /// values could be told what to do by them.
     #[test]
@@ -238,6 +328,8 @@ mod tests {
             assert!(script.source.contains("\n-- ARGV  nonce"));
             // A shebang would make the server refuse the script when memory is full.
             assert!(!script.source.starts_with("#!"));
+            // What is sent in full is what the server then knows by its digest.
+            assert_eq!(script.source(), script.source);
             assert_eq!(script.sha().len(), 40);
         }
     }

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use coalesce::{Coalescer, coalesce};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
+use tokio_util::task::TaskTracker;
 
 use crate::product::{Changes, Product};
 
@@ -79,6 +80,7 @@ pub enum WriteError {
 pub struct Catalog {
     repository: Arc<dyn Repository>,
     coalescer: Coalescer,
+    writes: TaskTracker,
 }
 
 impl Catalog {
@@ -87,6 +89,7 @@ impl Catalog {
         Self {
             repository,
             coalescer,
+            writes: TaskTracker::new(),
         }
     }
 
@@ -129,13 +132,21 @@ impl Catalog {
     pub async fn write(&self, id: i64, changes: Changes) -> Result<Option<Product>, WriteError> {
         let this = self.clone();
         // In a task of its own: a client that hangs up ends its request, and a commit needs its invalidation.
-        let writing = tokio::spawn(async move { this.write_and_tell(id, changes).await });
+        let writing = async move { this.write_and_tell(id, changes).await };
+        let writing = self.writes.spawn(writing);
         match writing.await.map_err(JoinError::try_into_panic) {
             Ok(written) => written,
             Err(Ok(panic)) => resume_unwind(panic),
             // The process ends.
             Err(Err(_)) => Err(WriteError::Database),
         }
+    }
+
+    /// Waits until every write has told the cache, those included whose clients have gone. Whoever ends the coalescer
+    /// before leaves an old product behind.
+    pub async fn writes_have_ended(&self) {
+        self.writes.close();
+        self.writes.wait().await;
     }
 
     async fn write_and_tell(

@@ -21,6 +21,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The database.
     pub database_url: Url,
+    /// How long a start waits for a database that is not there yet.
+    pub database_wait: Duration,
     /// The Redis that the replicas share.
     pub redis_url: Url,
     /// How long a product is served without another look.
@@ -46,6 +48,8 @@ pub struct Config {
     pub trusted_proxy: Option<IpAddr>,
     /// How much longer a read of the database takes.
     pub database_delay: Duration,
+    /// Whether each read and write of the database fails.
+    pub database_fails: bool,
     /// The token of the admin routes; without one there are none.
     pub admin_token: Option<String>,
     /// How long a replica that is told to end still takes requests: until the proxy knows.
@@ -110,6 +114,7 @@ impl Config {
         let instance = from.text("INSTANCE").unwrap_or_else(host_name);
         let listen = from.parsed("LISTEN", "0.0.0.0:8080", "an address and a port");
         let database_url = from.url("DATABASE_URL", None, &["postgres", "postgresql"]);
+        let database_wait = from.duration("DATABASE_WAIT", "30s");
         let redis_url = from.url("REDIS_URL", Some("redis://127.0.0.1:6379"), &["redis"]);
         let fresh_ttl = from.duration("FRESH_TTL", "10s");
         let pending_ttl = from.duration("PENDING_TTL", "5s");
@@ -123,6 +128,7 @@ impl Config {
         let limiter_deadline = from.duration("LIMITER_DEADLINE", "150ms");
         let trusted_proxy = from.optional("TRUSTED_PROXY", "an IP address");
         let database_delay = from.duration("DATABASE_DELAY", "0ms");
+        let database_fails = from.parsed("DATABASE_FAILS", "false", "`true` or `false`");
         let drain_delay = from.duration("DRAIN_DELAY", "1s");
         let drain_timeout = from.duration("DRAIN_TIMEOUT", "8s");
         let admin_token = from.text("ADMIN_TOKEN").filter(|token| !token.is_empty());
@@ -145,6 +151,7 @@ impl Config {
             instance,
             listen: listen?,
             database_url: database_url?,
+            database_wait: database_wait?,
             redis_url: redis_url?,
             fresh_ttl: fresh_ttl?,
             pending_ttl: pending_ttl?,
@@ -157,6 +164,7 @@ impl Config {
             limiter_deadline: limiter_deadline?,
             trusted_proxy,
             database_delay: database_delay?,
+            database_fails: database_fails?,
             admin_token,
             drain_delay: drain_delay?,
             drain_timeout: drain_timeout?,
@@ -188,6 +196,7 @@ impl fmt::Display for Config {
             ("REDIS_DEADLINE", self.redis_deadline),
             ("RATE_WINDOW", Duration::from_millis(self.limit.window_ms)),
             ("LIMITER_DEADLINE", self.limiter_deadline),
+            ("DATABASE_WAIT", self.database_wait),
             ("DATABASE_DELAY", self.database_delay),
             ("DRAIN_DELAY", self.drain_delay),
             ("DRAIN_TIMEOUT", self.drain_timeout),
@@ -198,6 +207,7 @@ impl fmt::Display for Config {
         let rate_by = word_of(&RATE_BY, self.rate_by);
         write!(f, " ON_REDIS_ERROR={on_redis_error} RATE_BY={rate_by}")?;
         write!(f, " RATE_LIMIT={}", self.limit.limit)?;
+        write!(f, " DATABASE_FAILS={}", self.database_fails)?;
         match self.trusted_proxy {
             Some(proxy) => write!(f, " TRUSTED_PROXY={proxy}")?,
             None => f.write_str(" TRUSTED_PROXY=none")?,

@@ -31,6 +31,7 @@ fn only_the_database_has_to_be_named() {
     assert_eq!((config.limit, config.rate_by), (none, RateBy::Global));
     assert_eq!((config.trusted_proxy, config.admin_token), (None, None));
     assert_eq!(config.database_delay, Duration::ZERO);
+    assert!(!config.database_fails);
 }
 
 #[test]
@@ -43,6 +44,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         ("RATE_BY", "moon"),
         ("ON_REDIS_ERROR", "run"),
         ("TRUSTED_PROXY", "nginx"),
+        ("DATABASE_FAILS", "often"),
         ("ADMIN_TOKEN", "short"),
     ]);
     let problems = wrong.unwrap_err().0;
@@ -61,6 +63,7 @@ fn everything_that_is_wrong_is_said_at_once() {
             "RATE_LIMIT",
             "RATE_BY",
             "TRUSTED_PROXY",
+            "DATABASE_FAILS",
             "ADMIN_TOKEN"
         ]
     );
@@ -99,7 +102,9 @@ fn what_is_shown_is_what_is_read() {
         ("RATE_BY", "client"),
         ("ON_REDIS_ERROR", "open"),
         ("TRUSTED_PROXY", "::1"),
+        ("DATABASE_WAIT", "1m"),
         ("DATABASE_DELAY", "100ms"),
+        ("DATABASE_FAILS", "true"),
     ];
     let shown = read(&pairs).unwrap().to_string();
     for (name, value) in pairs.iter().skip(1) {

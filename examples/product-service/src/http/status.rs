@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Replica, Shared};
 use crate::limiter::Decisions;
@@ -12,10 +12,11 @@ use crate::limiter::Decisions;
 /// What this replica has counted since it started. At rest, also summed over replicas:
 /// `requests = hits + misses`, `misses = led + followed`, `led = reads + double_check_hits`.
 ///
-/// Hits, misses and winners are the library's numbers; requests are counted where they are answered, and reads where
-/// the database is asked. So the first and the last equation compare countings that know nothing of each other. The
-/// middle one says what `followed` is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Each equation compares countings that know nothing of each other: requests are counted where they are answered,
+/// reads where the database is asked, and the library counts how its calls ended and how often it ran the body.
+/// In the middle one a client is missing that hung up while it waited: nobody knows what it would have got, so it is
+/// among the misses and the `cancelled`, and has not followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Which replica this is.
     pub instance: String,
@@ -35,6 +36,8 @@ pub struct Status {
     pub double_check_hits: u64,
     /// Misses that gave up waiting.
     pub waits_timed_out: u64,
+    /// Misses whose client hung up. Those of them that led are among the winners as well.
+    pub cancelled: u64,
     /// Product reads that found no such product.
     pub not_found: u64,
     /// Reads of the database for this replica alone, because Redis gave no answer.
@@ -62,18 +65,20 @@ impl Status {
         let misses = outcomes.total() - outcomes.failed - hits;
         let double_check_hits = page.incidents.double_check_hits;
         // Counted by bodies and not by callers: a client that goes away ends its call, and not the read.
-        let led = page.executions.total() + outcomes.bypassed + double_check_hits;
+        let led = page.executions.total() + page.bypassed.total() + double_check_hits;
         Self {
             instance: replica.config.instance.clone(),
             requests: replica.requests.load(Ordering::Relaxed),
             hits,
             misses,
             led,
-            // While calls are in progress, a body may be counted before its call is.
-            followed: misses.saturating_sub(led),
+            // Who found the product at the second look has followed its flight, too, and may not be counted twice.
+            // While calls are in progress, that look may be counted before its call is.
+            followed: (outcomes.followed + outcomes.timed_out).saturating_sub(double_check_hits),
             reads: replica.faults.reads(),
             double_check_hits,
             waits_timed_out: outcomes.timed_out,
+            cancelled: outcomes.cancelled,
             not_found: replica.not_found.load(Ordering::Relaxed),
             fail_open: page.executions.fail_open,
             refused: outcomes.failed,

@@ -56,7 +56,7 @@ impl Limit {
 }
 
 /// How many requests met which decision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decisions {
     /// Within the limit.
     pub allowed: u64,

@@ -1,10 +1,14 @@
 //! A replica that is told to end hands over what it has, and no client sees it go.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
+use serde_json::Value;
+use sqlx::{Connection as _, PgConnection};
 
-use crate::fleet::{Fleet, eventually};
+use crate::fleet::{Fleet, eventually, product};
+use crate::postgres::Postgres;
 
 const LAMP: &str = "/api/v1/products/1";
 
@@ -49,4 +53,46 @@ async fn a_read_that_does_not_end_in_time_is_handed_over_at_once() {
     assert!(took < Duration::from_secs(20), "{took:?}");
     assert_eq!(fleet.replicas[1].shared.faults.reads(), 1);
     drop(leads);
+}
+
+/// Each write of a product takes half a second.
+const SLOW_WRITES: &str = "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql \
+    AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$; \
+    CREATE TRIGGER wait BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION wait()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_whose_client_has_gone_tells_the_others_before_its_replica_ends() {
+    let postgres = Postgres::shared();
+    let url = postgres.new_database().await;
+    let variables = [("FRESH_TTL", "60s"), ("DRAIN_DELAY", "0ms")];
+    let mut fleet = Fleet::with(2, &variables, Arc::clone(&postgres), url.clone()).await;
+    let mut database = PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql(SLOW_WRITES)
+        .execute(&mut database)
+        .await
+        .unwrap();
+    assert_eq!(fleet.get(1, LAMP).await.status(), StatusCode::OK);
+    let written = fleet.client.put(fleet.replicas[0].url(LAMP));
+    let gone = tokio::spawn(written.json(&product("Torch")).send());
+    eventually("it is being written", async || {
+        let writes = "SELECT count(*) FROM pg_stat_activity \
+            WHERE datname = current_database() AND wait_event = 'PgSleep'";
+        let writes: i64 = sqlx::query_scalar(writes)
+            .fetch_one(&mut database)
+            .await
+            .unwrap();
+        writes == 1
+    })
+    .await;
+    gone.abort();
+    fleet.replicas[0].tell_to_end();
+    let serving = fleet.replicas.remove(0).serving;
+    assert!(serving.await.unwrap().is_ok());
+    let read: Value = fleet.get(0, LAMP).await.json().await.unwrap();
+    let row = "SELECT name FROM products WHERE id = 1";
+    let row: String = sqlx::query_scalar(row)
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
+    assert_eq!(read["name"], row);
 }

@@ -183,13 +183,39 @@ fn programs() -> PathBuf {
 
 /// PostgreSQL refuses to run as root, so root hands it to somebody else.
 fn user() -> Option<&'static str> {
-    let id = |arguments: &[&str]| Command::new("id").args(arguments).output().expect("id");
-    if id(&["-u"]).stdout != b"0\n" {
+    if id(&["-u"]).expect("this user") != "0" {
         return None;
     }
-    let known = |name: &&str| id(&["-u", name]).status.success();
-    let user = ["postgres", "nobody"].into_iter().find(known);
+    let user = USERS.into_iter().find(|name| id(&["-u", name]).is_some());
     Some(user.expect("a user other than root"))
+}
+
+/// Whom root may hand it to: its package's own user, or the one that every system has.
+const USERS: [&str; 2] = ["postgres", "nobody"];
+
+/// What `id` says, if it knows the name.
+fn id(arguments: &[&str]) -> Option<String> {
+    let said = Command::new("id").args(arguments).output().expect("id");
+    let number = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    said.status.success().then_some(number)
+}
+
+#[test]
+fn root_can_hand_the_server_to_each_of_the_users() {
+    let users = match user() {
+        None => vec![None],
+        Some(_) => USERS
+            .into_iter()
+            .filter(|name| id(&["-u", name]).is_some())
+            .map(Some)
+            .collect(),
+    };
+    for user in users {
+        let said = as_user(user, Path::new("id")).arg("-u").output().unwrap();
+        let expected = id(&["-u"].into_iter().chain(user).collect::<Vec<_>>());
+        let number = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        assert_eq!(Some(number), expected, "{user:?}: {said:?}");
+    }
 }
 
 /// A command of this user, which ends when we do, where the system can do that.
@@ -207,7 +233,9 @@ fn as_user(user: Option<&str>, program: &Path) -> Command {
     }
     let mut command = Command::new("setpriv");
     if let Some(user) = user {
-        command.args(["--reuid", user, "--regid", user, "--clear-groups"]);
+        // Its group may have another name: `nogroup` is that of `nobody`.
+        let group = id(&["-g", user]).expect("a group");
+        command.args(["--reuid", user, "--regid", &group, "--clear-groups"]);
     }
     command.args(["--pdeathsig", "QUIT"]).arg(program);
     command

@@ -6,9 +6,14 @@ use std::time::{Duration, Instant};
 use coalesce_rig::RedisServer;
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines,
+    copy_bidirectional,
+};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinSet;
+use url::Url;
 
 use crate::fleet::eventually;
 use crate::postgres::Postgres;
@@ -149,4 +154,81 @@ async fn clocks_that_contradict_each_other_are_refused_before_the_first_request(
     let said = String::from_utf8(wrong.stdout).unwrap();
     assert!(!wrong.status.success());
     assert!(said.contains("wait_timeout"), "{said}");
+}
+
+/// What PostgreSQL says to whom comes too early.
+const STARTING: &[u8] = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0";
+
+/// A port at which a database is still starting for so many that come, and is there for the next.
+async fn still_starting(server: u16, early: usize) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        for number in 0.. {
+            let (mut client, _) = listener.accept().await.unwrap();
+            if number < early {
+                assert!(client.read(&mut [0; 1024]).await.unwrap() > 0);
+                client.write_u8(b'E').await.unwrap();
+                let length = u32::try_from(STARTING.len() + 4).unwrap();
+                client.write_u32(length).await.unwrap();
+                client.write_all(STARTING).await.unwrap();
+                continue;
+            }
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
+                // Either end may go at any time.
+                let _ = copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_still_starting_is_waited_for() {
+    let (postgres, redis) = (Postgres::shared(), RedisServer::start());
+    let mut url: Url = postgres.new_database().await.parse().unwrap();
+    let port = still_starting(postgres.port(), 3).await;
+    url.set_port(Some(port)).unwrap();
+    let mut child = program()
+        .env("DATABASE_URL", url.as_str())
+        .env("REDIS_URL", redis.url())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    line_with(&mut lines, "listening on").await;
+}
+
+/// Where nobody listens.
+const NO_DATABASE: &str = "postgres://nobody@127.0.0.1:1/product";
+
+#[tokio::test]
+async fn a_database_that_does_not_come_is_waited_for_no_longer_than_it_should_be() {
+    let begun = Instant::now();
+    let alone = program()
+        .env("DATABASE_URL", NO_DATABASE)
+        .env("DATABASE_WAIT", "500ms")
+        .output()
+        .await
+        .unwrap();
+    let took = begun.elapsed();
+    let said = String::from_utf8(alone.stdout).unwrap();
+    assert!(!alone.status.success());
+    assert!(said.contains("the database: "), "{said}");
+    let wait = Duration::from_millis(500);
+    assert!(took > wait && took < 20 * wait, "{took:?}");
+}
+
+#[tokio::test]
+async fn a_start_that_waits_for_its_database_ends_when_it_is_told_to() {
+    let mut child = program()
+        .env("DATABASE_URL", NO_DATABASE)
+        .env("DATABASE_WAIT", "1h")
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    line_with(&mut lines, "DATABASE_URL=").await;
+    signal(&child, "-TERM").await;
+    line_with(&mut lines, "ended before it had started").await;
+    assert!(child.wait().await.unwrap().success());
 }

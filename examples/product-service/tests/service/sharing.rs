@@ -97,6 +97,27 @@ async fn a_client_that_goes_away_leaves_the_counters_in_balance() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_hangs_up_while_it_waits_has_neither_led_nor_followed() {
+    let fleet = Fleet::of(1, &[("DATABASE_DELAY", "60s")]).await;
+    let leads = tokio::spawn(fleet.asking(0, LAMP));
+    eventually("a read is in flight", async || {
+        fleet.sum("reads").await == 1
+    })
+    .await;
+    let gone = tokio::spawn(fleet.asking(0, LAMP));
+    eventually("another waits for it", async || {
+        fleet.sum("requests").await == 2
+    })
+    .await;
+    gone.abort();
+    leads.abort();
+    eventually("both have gone", async || fleet.sum("cancelled").await == 2).await;
+    assert_eq!(fleet.sum("misses").await, 2);
+    assert_eq!(fleet.sum("led").await, 1);
+    assert_eq!(fleet.sum("followed").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happened_stands_on_the_page_for_prometheus() {
     let fleet = Fleet::of(1, &[("RATE_LIMIT", "2")]).await;
     for _ in 0..3 {

@@ -1,7 +1,6 @@
 //! Chaos: pods that call without a pause while a seeded nemesis breaks what is around them, and what came of it.
 
 mod faults;
-mod leaks;
 mod nemesis;
 mod progress;
 mod report;

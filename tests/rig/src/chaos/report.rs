@@ -34,13 +34,15 @@ pub struct Report {
     pub stale_reads: u64,
     /// Calls that took longer than they may.
     pub overlong_calls: u64,
+    /// Local entries of keys that nobody asks for.
+    pub leaked_entries: u64,
     /// Locks that outlived their lease, and keys that never expire.
     pub leaked_keys: u64,
     /// Subscriptions of no use to anybody, after they have lingered.
     pub leaked_subscriptions: u64,
     /// Tasks of processes, beyond those that there were before the first call.
     pub leaked_tasks: u64,
-    /// Connections beyond the three of each process; counted where there is one server.
+    /// Connections beyond the three of each process to any server that holds data.
     pub leaked_connections: u64,
     /// How long it took, after everything was healed, until a run was shared by all processes again.
     pub recovered_ms: u64,
@@ -77,6 +79,7 @@ impl Report {
             ("wrong values", self.wrong_values),
             ("stale reads", self.stale_reads),
             ("overlong calls", self.overlong_calls),
+            ("leaked entries", self.leaked_entries),
             ("leaked keys", self.leaked_keys),
             ("leaked subscriptions", self.leaked_subscriptions),
             ("leaked tasks", self.leaked_tasks),

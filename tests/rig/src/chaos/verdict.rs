@@ -5,14 +5,13 @@ use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
 use super::Plan;
-use super::leaks;
 use super::nemesis::Nemesis;
 use super::report::Report;
-use super::servers::Servers;
 use super::stage::{SITES, Stage, key};
 use crate::checker::{Checker, Expectation, Findings, Standstills, takeovers};
+use crate::leaks::{Leaks, Patience};
 use crate::ledger::Run;
-use crate::orders::{Answer, Burst, PodState, Site};
+use crate::orders::{Answer, Burst, Site};
 
 /// Two bodies, a lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);
@@ -20,11 +19,11 @@ const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);
 /// Longer than any call takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The longest life of a lock whose owner is gone, and a little.
-const LEASES_END: Duration = Duration::from_secs(5);
-
-/// Subscriptions linger for ten seconds.
-const SUBSCRIPTIONS_END: Duration = Duration::from_secs(15);
+/// Locks live for three seconds, and subscriptions linger for ten.
+const LEFTOVERS: Patience = Patience {
+    leases: Duration::from_secs(5),
+    lingers: Duration::from_secs(15),
+};
 
 pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     let lost_calls = lost(&mut stage);
@@ -37,6 +36,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         .collect();
     let expected = expectation(&stage, &stopped, 0);
     let takeovers = takeovers(&runs, &expected);
+    let leaked = leaked(&mut stage);
     let sum = |of: fn(&Findings) -> usize| found.iter().map(|it| of(it) as u64).sum();
     let most = |of: fn(&Findings) -> u64| found.iter().map(of).max().unwrap_or(0);
     Report {
@@ -52,10 +52,11 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         wrong_values: sum(|it| it.wrong.len()),
         stale_reads: sum(|it| it.stale.len()),
         overlong_calls: sum(|it| it.overlong.len()),
-        leaked_keys: leaks::keys(stage.servers.topology(), LEASES_END),
-        leaked_tasks: leaked(&mut stage, leaks::tasks),
-        leaked_subscriptions: leaked(&mut stage, leaks::subscriptions),
-        leaked_connections: leaked_connections(&stage),
+        leaked_entries: leaked.entries,
+        leaked_keys: leaked.keys,
+        leaked_tasks: leaked.tasks,
+        leaked_subscriptions: leaked.subscriptions,
+        leaked_connections: leaked.connections,
         recovered_ms,
         max_added_ms: most(|it| it.added_ms),
         takeovers: takeovers.len() as u64,
@@ -150,20 +151,11 @@ fn details(found: &Findings, nemesis: &Nemesis) -> Vec<String> {
     details
 }
 
-/// What is left in the pods, once they have had the time to give it back.
-fn leaked(stage: &mut Stage, of: fn(&PodState, usize) -> usize) -> u64 {
-    let tasks = stage.tasks;
-    leaks::in_the_end(SUBSCRIPTIONS_END, || {
+/// What is left, once it has had the time to go.
+fn leaked(stage: &mut Stage) -> Leaks {
+    let states = || {
         let players = stage.pods.iter_mut();
-        let left = players.map(|player| of(&player.pod.state(), tasks));
-        left.sum::<usize>() as u64
-    })
-}
-
-fn leaked_connections(stage: &Stage) -> u64 {
-    match &stage.servers {
-        Servers::Standalone(server, _) => leaks::connections(server, stage.pods.len()),
-        // Nodes and sentinels have connections among themselves.
-        _ => 0,
-    }
+        players.map(|player| player.pod.state()).collect()
+    };
+    Leaks::of(stage.servers.topology(), stage.tasks, LEFTOVERS, states)
 }

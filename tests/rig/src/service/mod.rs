@@ -15,7 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coalesce::{Coalescer, NamespaceSnapshot, Position, Scope};
+use coalesce::{
+    Coalescer, CoalescerBuilder, NamespaceSnapshot, Position, RedisCoordinator, RedisSettings,
+    Scope,
+};
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Handle;
@@ -37,9 +40,8 @@ pub async fn serve() {
         .expect("one ledger");
     let ledger = LEDGER.get().expect("a ledger");
     tokio::spawn(pulse::beat(ledger));
-    let coalescer = Coalescer::builder()
-        .redis(url)
-        .prefix("rig")
+    let coalescer = coordinated(url)
+        .await
         .observer(Arc::new(ends::Ends(ledger)))
         .build()
         .await
@@ -54,6 +56,18 @@ pub async fn serve() {
             println!("{reply}");
         }
     }
+}
+
+/// By this Redis; `RIG_LINGER` says for how many milliseconds subscriptions stay behind their last listener.
+async fn coordinated(url: String) -> CoalescerBuilder {
+    let builder = Coalescer::builder();
+    let Ok(linger) = std::env::var("RIG_LINGER") else {
+        return builder.redis(url).prefix("rig");
+    };
+    let linger = Duration::from_millis(linger.parse().expect("milliseconds"));
+    let settings = RedisSettings::new(url).prefix("rig").linger(linger);
+    let coordinator = RedisCoordinator::connect(settings).await;
+    builder.coordinator(Arc::new(coordinator.expect("a coordinator")))
 }
 
 async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
@@ -116,7 +130,7 @@ fn is_off(coalescer: &Coalescer) -> bool {
 }
 
 fn state_of(coalescer: &Coalescer) -> PodState {
-    let counts = coalescer.counts();
+    let (counts, health) = (coalescer.counts(), coalescer.health());
     PodState {
         in_flight: coalescer.in_flight(),
         subscriptions: coalescer.subscriptions(),
@@ -127,6 +141,8 @@ fn state_of(coalescer: &Coalescer) -> PodState {
         saved: counts.fresh + counts.stale + counts.followed,
         bypassed: counts.bypassed,
         faults: counts.faults,
+        misrouted: health.misrouted,
+        breaker: health.breaker.label().to_owned(),
         undecodable: counts.undecodable,
         tasks: Handle::current().metrics().num_alive_tasks(),
         begun: load::begun(),

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site};
+use coalesce_rig::{Burst, Ledger, RedisServer, Site};
 
-use crate::scene::{BESIDE_BODIES, MS, POD, Scene, eventually, load, meanwhile};
+use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, fleet, load, meanwhile};
 
 /// Row 8.
 #[test]
@@ -58,8 +58,7 @@ fn a_redis_that_is_absent_at_the_start_is_joined_when_it_appears() {
     let (mut server, ledger) = (RedisServer::start(), Ledger::default());
     server.kill();
     let started = Instant::now();
-    let pods = (0..4).map(|_| Pod::start(POD, &server.url(), &ledger, &[]));
-    let pods = pods.collect();
+    let pods = fleet(4, &server.url(), &ledger);
     let took = started.elapsed();
     assert!(took < 4 * Duration::from_secs(3), "{took:?}");
     let mut scene = Scene::of(server, None, ledger, pods);
@@ -74,6 +73,7 @@ fn a_redis_that_is_absent_at_the_start_is_joined_when_it_appears() {
     scene.server.restart();
     scene.collect();
     scene.recovers();
+    scene.add_pod();
     scene.ends_well(BESIDE_BODIES);
 }
 

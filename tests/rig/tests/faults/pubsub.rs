@@ -1,8 +1,8 @@
 //! Notifications are refused, lost, cut off or late: polls find what they would have told.
 
-use coalesce_rig::{Burst, Ledger, Mode, Pod, RedisServer, Site, now_micros};
+use coalesce_rig::{Burst, Ledger, Mode, RedisServer, Site, now_micros};
 
-use crate::scene::{BESIDE_BODIES, MS, POD, Scene, eventually, load, meanwhile};
+use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, fleet, load, meanwhile};
 
 fn listened(scene: &Scene) -> usize {
     let asked = ["PUBSUB", "CHANNELS", "*:notify:{*"];
@@ -13,7 +13,6 @@ fn listened(scene: &Scene) -> usize {
 fn assert_shared(scene: &mut Scene) {
     for _ in 0..20 {
         assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
-        scene.faults(1);
     }
 }
 
@@ -25,9 +24,7 @@ fn a_refused_subscription_costs_polls_and_mixes_nothing() {
     let rule = ["~*", "resetchannels", "+@all"];
     server.command(&[&user[..], &rule].concat());
     let url = server.url().replace("redis://", "redis://deaf:pw@");
-    let pods = (0..4)
-        .map(|_| Pod::start(POD, &url, &ledger, &[]))
-        .collect();
+    let pods = fleet(4, &url, &ledger);
     let mut scene = Scene::of(server, None, ledger, pods);
     assert_shared(&mut scene);
     scene.burst(&load(1_000 * MS));
@@ -49,7 +46,7 @@ fn subscriptions_cut_again_and_again_cost_polls_and_no_second_run() {
     scene.begin(&load(5_200 * MS));
     for _ in 0..25 {
         let killed = scene.server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-        scene.faults(u64::try_from(killed.number()).expect("a count"));
+        scene.faults((killed.number() > 0).into());
         meanwhile(200 * MS);
     }
     scene.collect();
@@ -65,8 +62,8 @@ fn subscriptions_cut_again_and_again_cost_polls_and_no_second_run() {
 #[test]
 fn followers_of_a_fleet_that_hears_nothing_are_a_poll_late_at_most() {
     let mut scene = Scene::behind_proxy(4);
-    scene.proxy().set(Mode::SwallowMessages);
     for round in 0..20 {
+        scene.proxy().set(Mode::SwallowMessages);
         let key = scene.new_key();
         scene.burst(&Burst {
             keys: vec![key.clone()],
@@ -75,7 +72,9 @@ fn followers_of_a_fleet_that_hears_nothing_are_a_poll_late_at_most() {
         });
         assert_eq!(scene.runs_of(&key), 1);
     }
-    assert!(scene.proxy().faults() > 0, "no message was lost");
+    // Where the bodies took any time, there were callers to tell of their end.
+    let lost = scene.proxy().faults();
+    assert!(lost >= 15, "messages were lost in {lost} rounds");
     scene.ends_well(BESIDE_BODIES);
 }
 
@@ -83,16 +82,19 @@ fn followers_of_a_fleet_that_hears_nothing_are_a_poll_late_at_most() {
 #[test]
 fn a_server_that_refuses_to_publish_stores_all_the_same() {
     let mut scene = Scene::new(4);
-    scene
-        .server
-        .command(&["ACL", "SETUSER", "default", "-publish"]);
-    assert_shared(&mut scene);
+    let allow = |scene: &Scene, rule| scene.server.command(&["ACL", "SETUSER", "default", rule]);
+    for _ in 0..20 {
+        allow(&scene, "-publish");
+        scene.faults(1);
+        assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+        assert_eq!(scene.runs_of_a_burst(Site::Fresh), 1);
+        allow(&scene, "+publish");
+        assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
+    }
+    // It was a script that was refused this, which no statistics tell.
+    let refused = scene.server.command(&["ACL", "LOG"]);
+    assert!(!refused.list().is_empty(), "nothing was refused");
     scene.retains = true;
-    assert_eq!(scene.runs_of_a_burst(Site::Fresh), 1);
-    scene
-        .server
-        .command(&["ACL", "SETUSER", "default", "+publish"]);
-    assert_shared(&mut scene);
     scene.ends_well(BESIDE_BODIES);
 }
 
@@ -104,9 +106,7 @@ fn subscribers_that_are_too_slow_for_the_server_are_back_before_long() {
         Ledger::default(),
         coalesce_rig::Proxy::before(server.port()),
     );
-    let pods = (0..4)
-        .map(|_| Pod::start(POD, &proxy.url(), &ledger, &[]))
-        .collect();
+    let pods = fleet(4, &proxy.url(), &ledger);
     let mut scene = Scene::of(server, Some(proxy), ledger, pods);
     scene.begin(&load(5_000 * MS));
     eventually("they listen", || listened(&scene) == 3);
@@ -119,7 +119,6 @@ fn subscribers_that_are_too_slow_for_the_server_are_back_before_long() {
         scene.proxy().set(Mode::Stall);
         for _ in 0..8 {
             scene.server.command(&["PUBLISH", &channel, &flood]);
-            scene.faults(1);
         }
         meanwhile(200 * MS);
         scene.proxy().set(Mode::Pass);

@@ -138,6 +138,7 @@ fn a_redis_that_has_no_room_for_connections_delays_nobody() {
         scene.collect();
         scene.recovers();
     }
+    drop(connection);
     scene.ends_well(BESIDE_BODIES);
 }
 
@@ -190,6 +191,7 @@ fn a_password_that_is_wrong_or_changed_delays_nobody_and_is_told_to_nobody() {
     );
     ask(&scene, &pass(SECRET));
     scene.recovers();
+    scene.join(logged_pod(&url, &scene.ledger, &log(4)));
     for _ in 0..3 {
         scene.begin(&load(2_000 * MS));
         scene.trouble();
@@ -206,7 +208,7 @@ fn a_password_that_is_wrong_or_changed_delays_nobody_and_is_told_to_nobody() {
         scene.recovers();
     }
     scene.ends_well(BESIDE_BODIES);
-    for number in 0..4 {
+    for number in 0..5 {
         let text = std::fs::read_to_string(log(number)).expect("a log");
         assert!(!text.contains(SECRET), "{text}");
         assert!(!text.contains("app:"), "{text}");

@@ -1,8 +1,8 @@
 //! Sentinels move the primary, while the old one may still be there and writable, and die themselves.
 
-use coalesce_rig::{Pod, Sentinels, Site, Topology as _, Value};
+use coalesce_rig::{Sentinels, Site, Topology as _, Value};
 
-use crate::scene::{BESIDE_BODIES, LEASE, MS, POD, Scene, eventually, load};
+use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load};
 
 fn scene(options: &[&str]) -> Scene<Sentinels> {
     Scene::on(Sentinels::start_with(options), 4)
@@ -110,8 +110,7 @@ fn sentinels_that_die_cost_nothing_and_a_majority_of_them_only_the_failover() {
     scene.server.sentinel_mut(1).kill();
     scene.faults(2);
     // Connected or new, pods go on.
-    let pod = Pod::start(POD, &scene.server.url(), &scene.ledger, &[]);
-    scene.pods.push(pod);
+    scene.add_pod();
     for _ in 0..5 {
         assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
     }

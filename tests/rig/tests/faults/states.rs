@@ -15,6 +15,7 @@ fn scripts_forgotten_again_and_again_are_sent_again() {
         meanwhile(50 * MS);
     }
     scene.faults(80);
+    drop(connection);
     scene.collect();
     assert_eq!(scene.runs_of_a_burst(Site::InFlight), 1);
     scene.ends_well(BESIDE_BODIES);
@@ -38,18 +39,22 @@ fn eviction_takes_locks_and_values_and_nobody_waits_for_them() {
         scene.trouble();
         scene.begin(&load(1_000 * MS));
         for _ in 0..10 {
+            let before = evicted(&scene);
             scene.server.command(&["EVAL", fill, "0"]);
+            let evicts = evicted(&scene) > before;
+            scene.faults(evicts.into());
             meanwhile(80 * MS);
         }
         scene.collect();
         scene.recovers();
     }
-    let report = scene.server.command(&["INFO", "stats"]).text();
-    let evicted = report
-        .lines()
-        .find_map(|line| line.strip_prefix("evicted_keys:")?.parse().ok());
-    scene.faults(evicted.expect("a count"));
     scene.ends_well(BESIDE_BODIES);
+}
+
+/// How many keys the server has evicted so far.
+fn evicted(scene: &Scene) -> u64 {
+    let evicted = scene.server.info("stats", "evicted_keys");
+    evicted.expect("a count").parse().expect("a number")
 }
 
 /// Row 25.
@@ -177,6 +182,7 @@ fn bytes_that_are_no_value_of_ours_are_a_miss_that_the_next_run_replaces() {
         assert_eq!(ask(&mut scene, "a"), expected, "plant {number}");
         assert_eq!(ask(&mut scene, "a"), 0, "plant {number} was not replaced");
     }
+    drop(connection);
     let unread: u64 = scene
         .pods
         .iter_mut()

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use coalesce_rig::{
-    Burst, Ledger, Pod, RedisServer, Site, Totals, eventually, fleet, note_totals, now_micros,
+    Burst, Leaks, Ledger, Pod, RedisServer, Site, Totals, eventually, note_totals, now_micros,
 };
 
-use crate::scene::{LEASE, MS, POD};
+use crate::scene::{LEASE, LEFTOVERS, MS, fleet};
 
 /// Killed at once.
 const LEADERS: usize = 20;
@@ -15,8 +15,9 @@ const LEADERS: usize = 20;
 /// of them: after how many milliseconds one of those led, in order.
 fn kill_leaders(server: &RedisServer, round: usize) -> Vec<u64> {
     let ledger = Ledger::default();
-    let mut followers = fleet(POD, 2, server, &ledger);
-    let mut leaders = fleet(POD, LEADERS, server, &ledger);
+    let mut followers = fleet(2, &server.url(), &ledger);
+    let tasks = followers.iter_mut().map(|pod| pod.state().tasks).max();
+    let mut leaders = fleet(LEADERS, &server.url(), &ledger);
     let keys: Vec<_> = (0..LEADERS)
         .map(|number| format!("{round}-{number}"))
         .collect();
@@ -52,11 +53,15 @@ fn kill_leaders(server: &RedisServer, round: usize) -> Vec<u64> {
         .map(|run| run.started.saturating_sub(killed) / 1_000)
         .collect();
     took.sort_unstable();
+    let states = || followers.iter_mut().map(Pod::state).collect();
+    let leaks = Leaks::of(server, tasks.unwrap_or(0), LEFTOVERS, states);
     note_totals(&Totals {
         faults: LEADERS as u64,
         calls: answers as u64,
+        leaked: leaks.total(),
         ..Totals::default()
     });
+    assert_eq!(leaks, Leaks::default());
     took
 }
 

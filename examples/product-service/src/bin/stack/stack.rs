@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use futures_util::future::{join_all, try_join_all};
+use product_service::http::Status;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::TempDir;
 
 use crate::process::Process;
-use crate::servers::{Nginx, Postgres, Prometheus, Redis, Replica, Settings, Status};
+use crate::servers::{Nginx, Postgres, Prometheus, Redis, Replica, Settings};
 
 const REPLICAS: usize = 3;
 
@@ -36,8 +37,9 @@ impl Stack {
             .timeout(Duration::from_secs(60))
             .build()?;
 
-        let (redis, postgres) = tokio::join!(Redis::start(&logs), Postgres::start(root, &logs));
-        let (redis, postgres) = (redis?, postgres?);
+        // One behind the other: while `initdb` runs nobody would hear what Redis answers.
+        let redis = Redis::start(&logs).await?;
+        let postgres = Postgres::start(root, &logs).await?;
         let mut settings = defaults(&postgres.url(), &redis.url());
         settings.extend(set.iter().cloned());
         let mut replicas = Vec::new();
@@ -94,14 +96,14 @@ impl Stack {
         try_join_all(self.replicas.iter().map(Replica::status)).await
     }
 
+    /// One counter, summed over the replicas.
+    pub async fn sum(&self, of: fn(&Status) -> u64) -> Result<u64> {
+        Ok(self.statuses().await?.iter().map(of).sum())
+    }
+
     /// How many reads of the database the replicas have begun.
     pub async fn reads_begun(&self) -> Result<u64> {
-        Ok(self
-            .statuses()
-            .await?
-            .iter()
-            .map(|status| status.reads)
-            .sum())
+        self.sum(|status| status.reads).await
     }
 
     /// Waits until so many calls of the product read are in progress, over those replicas that answer.
@@ -140,18 +142,11 @@ impl Stack {
     }
 }
 
-/// What the replicas are told here and in `docker-compose.yml` alike.
+/// What the replicas are told. Everything else is as it is when nothing is said.
 fn defaults(database: &str, redis: &str) -> Settings {
     let pairs = [
         ("DATABASE_URL", database),
         ("REDIS_URL", redis),
-        ("FRESH_TTL", "10s"),
-        ("PENDING_TTL", "5s"),
-        ("READ_LIMIT", "7s"),
-        ("WAIT_TIMEOUT", "8s"),
-        ("ON_REDIS_ERROR", "fail"),
-        ("RATE_LIMIT", "0"),
-        ("RATE_WINDOW", "10s"),
         ("TRUSTED_PROXY", "127.0.0.1"),
     ];
     pairs

@@ -134,6 +134,8 @@ async fn the_winner_checks_again_before_it_asks_the_database() {
     let page = other.coalescer.snapshot_of("products").unwrap();
     assert_eq!(page.outcomes.fresh, 0);
     assert_eq!(page.incidents.double_check_hits, 1);
+    // Its call has followed, which the status does not count a second time.
+    assert_eq!(page.outcomes.followed, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,9 +203,11 @@ async fn a_writer_that_goes_away_leaves_no_old_product() {
     let [one, other] = replicas(&repository).await;
     assert_eq!(other.product(7).await, Ok(Some(lamp())));
     // The row is written, and the client does not wait until that is said.
+    let begun = Instant::now();
     let gone = timeout(Duration::from_millis(50), one.write(7, renamed("Torch")));
     assert!(gone.await.is_err());
-    sleep(Duration::from_millis(100)).await;
+    one.writes_have_ended().await;
+    assert_eq!(begun.elapsed().as_millis(), 100);
     assert_eq!(other.product(7).await.unwrap().unwrap().name, "Torch");
 }
 

@@ -46,7 +46,7 @@ pub const CASES: &[Case] = cases! {
     "waiting", "2,000 requests wait at one replica with 2 workers", serving::waiting;
     "drained", "one replica stopped (SIGTERM) under 200 requests/s", serving::drained;
     "killed", "one replica killed (SIGKILL) under 200 requests/s", serving::killed;
-    "counters", "counters, summed over the replicas", counters::sums;
+    "counters", "counters, summed over the replicas", counters::add_up;
     "metrics", "Prometheus: targets, alarms, every query of the dashboards", observing::metrics;
 };
 

@@ -92,21 +92,13 @@ pub async fn slower(stack: &mut Stack, row: &mut Row) -> Result<()> {
 
 pub async fn warm(stack: &mut Stack, row: &mut Row) -> Result<()> {
     get(&stack.http, &product(&stack.nginx.url(), PRODUCT)).await;
-    let hits = hits(stack).await?;
+    let hits = stack.sum(|status| status.hits).await?;
     let seen = seen(stack, at_once(stack, PRODUCT, 300)).await?;
     seen.judge(row, 200, 300, 0);
-    row.count("hits", 300, self::hits(stack).await? - hits);
+    let hits = stack.sum(|status| status.hits).await? - hits;
+    row.count("hits", 300, hits);
     row.within("p99", ms(0), ms(250), seen.answers.p99());
     Ok(())
-}
-
-async fn hits(stack: &Stack) -> Result<u64> {
-    Ok(stack
-        .statuses()
-        .await?
-        .iter()
-        .map(|status| status.hits)
-        .sum())
 }
 
 pub async fn thousand(stack: &mut Stack, row: &mut Row) -> Result<()> {

@@ -10,4 +10,4 @@ pub use nginx::Nginx;
 pub use postgres::Postgres;
 pub use prometheus::{Alarm, Prometheus};
 pub use redis::Redis;
-pub use replica::{Replica, Settings, Status};
+pub use replica::{Replica, Settings};

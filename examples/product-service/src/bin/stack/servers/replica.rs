@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use product_service::http::Status;
 use serde_json::{Value, json};
 
 use crate::process::{Process, Program, free_port};
@@ -22,25 +22,6 @@ pub struct Replica {
     program: Program,
     logs: PathBuf,
     http: reqwest::Client,
-}
-
-/// Its counters, as `/api/v1/products/cache/status` shows them.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub struct Status {
-    pub requests: u64,
-    pub hits: u64,
-    pub misses: u64,
-    pub led: u64,
-    pub followed: u64,
-    pub reads: u64,
-    pub double_check_hits: u64,
-    pub limiter: Limiter,
-}
-
-/// What its limiter has decided, as far as it is of interest here.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub struct Limiter {
-    pub failed_open: u64,
 }
 
 impl Replica {
@@ -117,6 +98,7 @@ impl Replica {
         self.comes_up().await
     }
 
+    /// Its counters.
     pub async fn status(&self) -> Result<Status> {
         let there = format!("{}/api/v1/products/cache/status", self.url());
         let answer = self.http.get(there).send().await?.error_for_status()?;
