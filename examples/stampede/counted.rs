@@ -45,8 +45,8 @@ impl Coordinator for Counted {
         self.inner.kind()
     }
 
-    fn clock(&self) -> ServerClock {
-        self.inner.clock()
+    fn clock(&self, key: &Key) -> ServerClock {
+        self.inner.clock(key)
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<bytes::Bytes>> {

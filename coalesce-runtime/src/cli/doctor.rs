@@ -9,7 +9,7 @@ use super::PATIENCE;
 use super::report::{Report, printable, span};
 use super::rights::{Allowed, allowed, rights};
 use super::status::{ANY_SLOT, field, version};
-use crate::backend::redis::{Plain, RedisCoordinator};
+use crate::backend::redis::{Plain, RedisCoordinator, SLOTS};
 use crate::engine::ask::AbandonAsk;
 use crate::format::message::Message;
 use crate::ports::coordinator::{Coordinator as _, Notice};
@@ -46,8 +46,8 @@ pub(crate) async fn run(redis: &RedisCoordinator, prefix: &str) -> Report {
     scripts(redis, &mut findings).await;
     messages(redis, &mut findings).await;
     clock(redis, &mut findings).await;
-    cluster(redis, &mut findings).await;
-    let primaries = redis.primaries(PATIENCE).await;
+    cluster(redis, &mut findings);
+    let primaries = redis.primaries();
     if primaries.is_empty() {
         node(redis, &mut findings, "", ANY_SLOT).await;
     }
@@ -206,26 +206,17 @@ async fn clock(redis: &RedisCoordinator, findings: &mut Findings) {
     findings.add("clock", off < Duration::from_secs(5), found, means);
 }
 
-async fn cluster(redis: &RedisCoordinator, findings: &mut Findings) {
+fn cluster(redis: &RedisCoordinator, findings: &mut Findings) {
     if !redis.is_clustered() {
         return;
     }
     let means = "keys of slots without a node are not shared between processes";
-    let info = redis.plain(&["CLUSTER", "INFO"], None, PATIENCE).await;
-    let Some(info) = info.ok().and_then(|info| info.text()) else {
-        return findings.add("cluster slots", false, "CLUSTER INFO is refused", means);
-    };
-    let of = |name| field(&info, name).unwrap_or_default();
-    let (state, assigned, well) = (
-        of("cluster_state"),
-        of("cluster_slots_assigned"),
-        of("cluster_slots_ok"),
-    );
-    let all = state == "ok" && assigned == "16384" && well == "16384";
+    let (assigned, health) = (redis.assigned_slots(), redis.health());
+    let nodes = if health.connected { "all" } else { "not all" };
     findings.add(
         "cluster slots",
-        all,
-        format!("state {state}, {assigned} assigned, {well} served"),
+        assigned == SLOTS && health.connected,
+        format!("{assigned} of {SLOTS} are served, {nodes} primaries are connected"),
         means,
     );
 }

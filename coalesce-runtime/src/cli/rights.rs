@@ -28,6 +28,7 @@ const READ_ONLY: &str =
     "a read-only server is not told apart from a good one: followers wait there until a lease ends";
 const LATER: &str = "a dead connection is found later, or made again for nothing";
 const SWITCH: &str = "the kill switch cannot be turned, or is not obeyed";
+const MOVING: &str = "while a slot is being moved to another node, its keys are not shared";
 const UNKNOWN: &str = "the switch of a namespace of another process is reported as unknown";
 
 /// Every right that the library needs, with a command that uses it on names of this prefix.
@@ -72,7 +73,7 @@ pub(crate) fn rights(redis: &RedisCoordinator) -> Vec<Right> {
     ];
     if redis.is_clustered() {
         rights.push(right("+cluster|slots", &["cluster", "slots"], NOT_SHARED));
-        rights.push(right("+cluster|info", &["cluster", "info"], NOT_SHARED));
+        rights.push(right("+asking", &["asking"], MOVING));
     }
     rights
 }

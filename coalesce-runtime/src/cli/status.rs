@@ -93,15 +93,22 @@ pub(crate) fn field(info: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Each process listens on the switch's channel. Of a cluster one node is asked, and each process chooses its own.
+/// Each process listens on the switch's channel, in a cluster at the node that serves its slot. Those of the
+/// previous version listen at any node, so all are asked.
 async fn processes(redis: &RedisCoordinator) -> Option<i64> {
-    if redis.is_clustered() {
-        return None;
-    }
     let channel = redis.switch_name();
     let words = ["PUBSUB", "NUMSUB", &channel];
-    let counted = redis.plain(&words, None, PATIENCE).await.ok()?;
-    counted.list().get(1)?.number()
+    let slots = redis.primaries().into_iter().map(|(_, slot)| slot);
+    let mut slots: Vec<_> = slots.collect();
+    if slots.is_empty() {
+        slots.push(ANY_SLOT);
+    }
+    let mut listening = 0;
+    for slot in slots {
+        let counted = redis.plain_at(slot, &words, PATIENCE).await.ok()?;
+        listening += counted.list().get(1)?.number()?;
+    }
+    Some(listening)
 }
 
 /// `None`: not told.
@@ -122,7 +129,7 @@ async fn namespaces(redis: &RedisCoordinator) -> Option<Vec<(String, Duration)>>
             }
         })
         .collect();
-    let now = server_now(redis);
+    let now = redis.clock_of(&name).server_at(now());
     let mut names: Vec<_> = flat
         .chunks_exact(2)
         .filter_map(|pair| {

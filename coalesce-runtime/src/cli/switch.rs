@@ -14,7 +14,7 @@ use crate::words::clock::{ServerTime, now};
 use crate::words::fault::Fault;
 use crate::words::key_text::unescape;
 use crate::words::known::{is_about, shown};
-use crate::words::switch::{Position, Scope};
+use crate::words::switch::{Position, Scope, switch_key};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SwitchArgs {
@@ -271,7 +271,7 @@ fn as_json(position: &Position, now: ServerTime) -> Value {
 
 /// The server's time of the moment.
 pub(crate) fn server_now(redis: &RedisCoordinator) -> ServerTime {
-    redis.clock().server_at(now())
+    redis.clock(switch_key()).server_at(now())
 }
 
 /// What to say when a question got no answer.

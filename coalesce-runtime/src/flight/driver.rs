@@ -132,7 +132,7 @@ impl Driver {
                     if has_looked && !chase.follower.has_followed() {
                         self.core.tell(self.entry.key(), Incident::DoubleCheckHit);
                     }
-                    if chase.overslept(&arrived, self.core.coordinator.clock()) {
+                    if chase.overslept(&arrived, self.core.coordinator.clock(self.entry.key())) {
                         self.core.tell(self.entry.key(), Incident::LostWakeUp);
                     }
                     self.arrived(arrived);
@@ -255,7 +255,7 @@ impl Driver {
         let until = self
             .core
             .coordinator
-            .clock()
+            .clock(self.entry.key())
             .surely_before(arrived.for_arrivals_until);
         let verdict = match arrived.envelope.status {
             Status::TooLarge => Verdict::GoAlone,

@@ -209,12 +209,12 @@ impl Heartbeat {
     }
 
     fn asks(&self, at: Instant) -> Vec<RenewAsk> {
-        let clock = self.coordinator.clock();
         let ask = |(token, lease): (&Token, &Lease)| {
             let elapsed = at.saturating_duration_since(lease.asked_at);
             let new_lease = lease_at(elapsed, self.lease, lease.pending)?;
             // A beat takes a lock that is gone. Behind this moment that could undo another's outcome.
             let retake_until = lease.confirmed + self.retake_window;
+            let clock = self.coordinator.clock(&lease.key);
             Some(RenewAsk {
                 key: lease.key.clone(),
                 token: *token,

@@ -220,7 +220,7 @@ impl Driver {
                 self.core.tell(self.entry.key(), Incident::Fenced);
                 self.core
                     .coordinator
-                    .clock()
+                    .clock(self.entry.key())
                     .surely_before(at)
                     .map(|at| at.min(report.ended))
             }
@@ -292,7 +292,7 @@ impl Driver {
                 let ask = FinishAsk {
                     retake_until,
                     // A BEGIN that was done late, or once more, gives a lock to a body that is long over.
-                    began: Some(coordinator.clock().server_surely_before(report.started)),
+                    began: Some(coordinator.clock(key).server_surely_before(report.started)),
                     ..ask
                 };
                 match coordinator.finish(key, &ask).await? {
@@ -316,7 +316,7 @@ impl Driver {
         let envelope = Envelope::new(*status, *codec, election.token, ran_for, payload.clone());
         // Not "now less the way": followers compare their arrival with it, and nobody may receive
         // what had ended before it arrived.
-        let clock = self.core.coordinator.clock();
+        let clock = self.core.coordinator.clock(self.entry.key());
         let computed_at = clock.server_surely_before(report.ended);
         let retake_until = (election.asked_at + clocks.pending())
             .min(election.confirmed + self.core.settings.retake_window());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::ports::coordinator::{Coordinator, Listener};
 use crate::words::clock::{ServerTime, now};
 use crate::words::limiter::Limiter;
-use crate::words::switch::{Position, Scope, field_of};
+use crate::words::switch::{Position, Scope, field_of, switch_key};
 
 /// How long a change may stay unseen when nobody tells of it.
 const REREAD: Duration = Duration::from_secs(1);
@@ -50,7 +50,7 @@ impl Switchboard {
     }
 
     fn server_now(&self) -> ServerTime {
-        self.coordinator.clock().server_at(now())
+        self.coordinator.clock(switch_key()).server_at(now())
     }
 
     /// The position of a scope that holds now, as far as this process knows.

@@ -323,7 +323,7 @@ impl Waiter {
     }
 
     fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
-        let now = self.core.coordinator.clock().server_at(now());
+        let now = self.core.coordinator.clock(&self.key).server_at(now());
         match read(&envelope, &self.policy, now) {
             Reading::Fresh | Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
             Reading::Stale { refresh } if self.takes_stale => Some(Verdict::Stale {

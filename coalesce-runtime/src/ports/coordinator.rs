@@ -48,8 +48,10 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
         Duration::from_millis(250)
     }
 
-    /// What is known of the clock by which it measures ages and leases.
-    fn clock(&self) -> ServerClock;
+    /// What is known of the clock by which it measures ages and leases of this key. No round trip.
+    ///
+    /// Where several servers share the keys, each has a clock of its own.
+    fn clock(&self, key: &Key) -> ServerClock;
 
     /// The state's bytes, whatever they are. One `GET` in Redis.
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>>;

@@ -10,9 +10,10 @@ use crate::words::fault::Fault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CoordinatorHealth {
-    /// All connections are up.
+    /// All connections are up. Of a cluster: those to all primaries, and every slot has one. While it is false for the
+    /// sake of one of them, the keys of the others are shared as ever.
     pub connected: bool,
-    /// Followers are told when a flight ends. When not, they find out by polling.
+    /// Followers are told when a flight ends, whatever its key. When not, they find out by polling.
     pub subscribed: bool,
     /// Whether questions are asked at all. Of several breakers the one that is worst.
     pub breaker: BreakerState,

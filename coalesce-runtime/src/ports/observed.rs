@@ -107,8 +107,8 @@ impl Coordinator for Observed {
         self.inner.health()
     }
 
-    fn clock(&self) -> ServerClock {
-        self.inner.clock()
+    fn clock(&self, key: &Key) -> ServerClock {
+        self.inner.clock(key)
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {

@@ -22,7 +22,7 @@ use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::key_text::unescape;
 use crate::words::policy::Policy;
-use crate::words::switch::{Position, Scope, Turned};
+use crate::words::switch::{Position, Scope, Turned, switch_key};
 
 /// Coalesces calls through one coordinator: Redis, or the memory of this process.
 ///
@@ -237,7 +237,7 @@ impl Coalescer {
 
     /// The moment `span` from now on the coordinator's clock: the end of a [`Position`]. No round trip.
     pub fn moment_in(&self, span: Duration) -> ServerTime {
-        let clock = self.0.core.coordinator.clock();
+        let clock = self.0.core.coordinator.clock(switch_key());
         clock.server_at(now()).plus(span)
     }
 

@@ -199,7 +199,7 @@ impl<'a, R: Send + 'static> Entry<'a, R> {
                 let envelope = Envelope::decode(&scene.key, &bytes);
                 envelope.map_err(unread).ok()
             });
-            let server_now = scene.core.coordinator.clock().server_at(now());
+            let server_now = scene.core.coordinator.clock(&scene.key).server_at(now());
             let served = |envelope: &Envelope| {
                 matches!(
                     read(envelope, &scene.policy, server_now),

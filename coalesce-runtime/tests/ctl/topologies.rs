@@ -164,6 +164,7 @@ async fn everything_that_an_operator_does(fleet: &Fleet) {
         status = fleet.well(&["status"]).await;
     }
     assert!(told(&status), "{status:#}");
+    assert_eq!(status["processes"], 2, "{status:#}");
     the_switch_is_turned_listed_and_taken_away(fleet).await;
 }
 
@@ -201,6 +202,27 @@ async fn every_command_works_on_a_cluster_and_the_doctor_sees_each_primary() {
         (1, vec![format!("eviction of 127.0.0.1:{}", odd.port())])
     );
     assert_eq!(cluster.immortal_keys(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_value_is_shown_while_its_slot_is_being_moved_and_who_listens_anywhere_is_counted() {
+    let cluster = Cluster::start();
+    let fleet = Fleet::on(&cluster).await;
+    let name = "coalesce:state:{shop::price:acme:5}";
+    assert_eq!(price_of(&fleet.here, 5, 500, async {}).await, 500);
+    let to = (cluster.primary_of(name) + 1) % 3;
+    cluster.begin_to_move(name, to);
+    assert_eq!(fleet.stored(5).await["payload"], 500);
+    // As processes of the previous version do.
+    let listening = cluster.primaries().into_iter().map(|node| {
+        let mut connection = node.connection();
+        let switch = ["SUBSCRIBE", "coalesce:switch"];
+        connection.command(&switch).unwrap();
+        connection
+    });
+    let listening: Vec<_> = listening.collect();
+    let processes = fleet.well(&["status"]).await["processes"].clone();
+    assert_eq!(processes, 2 + listening.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

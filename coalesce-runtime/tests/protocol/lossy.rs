@@ -43,8 +43,8 @@ impl Coordinator for Lossy {
         "lossy"
     }
 
-    fn clock(&self) -> ServerClock {
-        self.inner.clock()
+    fn clock(&self, key: &Key) -> ServerClock {
+        self.inner.clock(key)
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {

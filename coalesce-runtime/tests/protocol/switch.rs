@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coalesce_runtime::coordination::{Coordinator as _, ServerTime};
-use coalesce_runtime::{Coalescer, Position, Scope};
+use coalesce_runtime::{Coalescer, Key, Position, Scope};
 
 use crate::advice::logged;
 use crate::fleet::{Fleet, Ledger, MS, all};
@@ -97,7 +97,7 @@ async fn a_position_with_an_end_ends_by_itself() {
     news().await;
     let until: ServerTime = fleet
         .coordinator
-        .clock()
+        .clock(&Key::new("any", &[]))
         .server_at(tokio::time::Instant::now())
         .plus(5_000 * MS);
     let off = Position::off().until(until);

@@ -116,8 +116,8 @@ impl Coordinator for Way {
         "memory behind a way that can be cut"
     }
 
-    fn clock(&self) -> ServerClock {
-        self.inner.clock()
+    fn clock(&self, key: &Key) -> ServerClock {
+        self.inner.clock(key)
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {

@@ -1,4 +1,4 @@
-//! A small cluster: every question reaches the node of its key, and messages cross nodes.
+//! A small cluster: every question reaches the node of its key, and a node's trouble is that of its slots.
 
 use coalesce_runtime::coordination::{
     AbandonAsk, Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen,
@@ -7,13 +7,13 @@ use coalesce_runtime::coordination::{
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
 use crate::server::{
-    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, token,
+    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, token,
 };
 
 const SLOTS: u32 = 16_384;
 
 /// Three nodes with a third of the slots each.
-fn cluster() -> Vec<Server> {
+pub(crate) fn cluster() -> Vec<Server> {
     let nodes: Vec<_> = (0..3).map(|_| Server::start_node()).collect();
     for (number, node) in (0..).zip(&nodes) {
         let (from, to) = (SLOTS * number / 3, SLOTS * (number + 1) / 3 - 1);
@@ -24,26 +24,40 @@ fn cluster() -> Vec<Server> {
             &to.to_string(),
         ];
         assert_eq!(node.ask(&range), "OK");
-        for (other, bus) in nodes.iter().map(|other| (other.port, other.bus())) {
-            let (port, bus) = (other.to_string(), bus.to_string());
-            node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+        for other in &nodes {
+            meet(node, other);
         }
     }
-    for node in &nodes {
-        eventually("every node knows that the cluster is complete", || {
-            let info = node.ask(&["CLUSTER", "INFO"]);
-            info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3")
-        });
-    }
+    is_complete(&nodes);
     nodes
 }
 
-async fn coordinator(nodes: &[Server]) -> RedisCoordinator {
+pub(crate) fn meet(node: &Server, other: &Server) {
+    let (port, bus) = (other.port.to_string(), other.bus().to_string());
+    node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+}
+
+pub(crate) fn is_complete(nodes: &[Server]) {
+    let known = format!("cluster_known_nodes:{}", nodes.len());
+    for node in nodes {
+        eventually("every node knows that the cluster is complete", || {
+            let info = node.ask(&["CLUSTER", "INFO"]);
+            info.contains("cluster_state:ok") && info.contains(&known)
+        });
+    }
+}
+
+pub(crate) async fn coordinator(nodes: &[Server]) -> RedisCoordinator {
+    coordinator_of("", nodes).await
+}
+
+/// The same for a user, which is written like `user:password@`.
+pub(crate) async fn coordinator_of(user: &str, nodes: &[Server]) -> RedisCoordinator {
     let [seed, other, ..] = nodes else {
         panic!("a cluster has nodes")
     };
     let url = format!(
-        "redis-cluster://127.0.0.1:{}?node=127.0.0.1:{}",
+        "redis-cluster://{user}127.0.0.1:{}?node=127.0.0.1:{}",
         seed.port, other.port
     );
     // A busy machine may take five times as long as any other.
@@ -148,4 +162,87 @@ async fn a_silent_node_costs_the_locks_of_the_others_nothing() {
         assert_eq!(*answer, expected);
     }
     nodes[0].thaw();
+}
+
+/// Whether a key is on this node.
+fn has(node: &Server, number: u32) -> bool {
+    !node.ask(&["EXISTS", &lock(number)]).starts_with("-MOVED")
+}
+
+/// The first keys that are on this node.
+pub(crate) fn keys_on(node: &Server) -> impl Iterator<Item = u32> {
+    (0..).filter(|number| has(node, *number))
+}
+
+/// Every other key goes to a node that is as it was, as if nothing had happened.
+async fn others_are_served(coordinator: &RedisCoordinator, node: &Server, mark: u8) {
+    for number in keys_on(node).take(20) {
+        let token = token(mark);
+        let led = coordinator.begin(&key(number), &begin(token)).await;
+        assert_eq!(led, Ok(LEAD), "{number}");
+        assert_eq!(
+            coordinator
+                .abandon(&key(number), AbandonAsk::body_failed(token))
+                .await,
+            Ok(true)
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_hangs_or_dies_costs_the_slots_of_the_others_nothing() {
+    let mut nodes = cluster();
+    for node in &nodes {
+        node.ask(&["CONFIG", "SET", "cluster-require-full-coverage", "no"]);
+    }
+    let coordinator = coordinator(&nodes).await;
+    let lost = key(keys_on(&nodes[2]).next().unwrap());
+    nodes[2].freeze();
+    assert_eq!(coordinator.read(&lost).await, Err(Fault::Timeout));
+    for mark in 1..5 {
+        others_are_served(&coordinator, &nodes[0], mark).await;
+        others_are_served(&coordinator, &nodes[1], mark).await;
+    }
+    soon("it is known to be gone", async || {
+        !coordinator.health().connected && !coordinator.health().subscribed
+    })
+    .await;
+    nodes[2].thaw();
+    soon("it is back", async || coordinator.read(&lost).await.is_ok()).await;
+    drop(nodes.pop());
+    soon("its questions are answered at once", async || {
+        coordinator.read(&lost).await == Err(Fault::Paused)
+    })
+    .await;
+    eventually("the others have given it up", || {
+        let told = |node: &Server| node.ask(&["CLUSTER", "NODES"]).contains("master,fail ");
+        nodes.iter().all(told)
+    });
+    for mark in 5..9 {
+        others_are_served(&coordinator, &nodes[0], mark).await;
+        others_are_served(&coordinator, &nodes[1], mark).await;
+    }
+    assert!(!coordinator.health().connected);
+}
+
+#[test]
+fn a_cluster_is_connected_to_anew_on_the_next_runtime_and_left_in_the_end() {
+    let nodes = cluster();
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let coordinator = runtime().block_on(coordinator(&nodes));
+    for mark in 1..3 {
+        runtime().block_on(async {
+            for node in &nodes {
+                others_are_served(&coordinator, node, mark).await;
+            }
+        });
+    }
+    let last = runtime();
+    last.block_on(others_are_served(&coordinator, &nodes[0], 3));
+    drop(coordinator);
+    for node in &nodes {
+        eventually("no connection is left", || {
+            node.ask(&["CLIENT", "LIST"]).lines().count() == 1
+        });
+    }
 }

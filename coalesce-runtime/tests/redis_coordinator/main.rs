@@ -12,6 +12,7 @@ mod cluster;
 mod health;
 mod listening;
 mod lost;
+mod moving;
 mod oracle;
 mod reading;
 mod refusals;

@@ -186,7 +186,7 @@ async fn a_failed_refresh_is_noted_in_place_and_the_expiry_stays() {
     let (old, new) = (old.unwrap(), new.unwrap());
     // The second failure in a row doubled the pause.
     let pause = coordinator
-        .clock()
+        .clock(&key)
         .server_at(tokio::time::Instant::now())
         .until(new.refresh_after);
     assert!(pause > SECOND && pause <= 2 * SECOND, "{pause:?}");

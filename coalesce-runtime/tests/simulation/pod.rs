@@ -75,7 +75,7 @@ impl Coordinator for SimCoordinator {
         "simulation"
     }
 
-    fn clock(&self) -> ServerClock {
+    fn clock(&self, _key: &Key) -> ServerClock {
         self.clock
     }
 

@@ -95,11 +95,11 @@ fn clients(server: &RedisServer) -> usize {
             let mut words = line.split(' ');
             words.find_map(|word| word.strip_prefix(name))
         };
-        // A slot's keys are moved by a connection that stays for ten seconds.
-        let of_server = field("flags=").is_some_and(|flags| flags.contains(['M', 'S']))
-            || field("cmd=").is_some_and(|command| command.starts_with("restore"));
+        let of_server = field("flags=").is_some_and(|flags| flags.contains(['M', 'S']));
+        // A node keeps the connection by which it moved keys for ten seconds.
+        let of_a_move = field("cmd=").is_some_and(|command| command.starts_with("restore"));
         let of_sentinel = field("name=").is_some_and(|name| name.starts_with("sentinel-"));
-        !of_server && !of_sentinel && line.split(' ').next() != Some(&own)
+        !of_server && !of_a_move && !of_sentinel && line.split(' ').next() != Some(&own)
     };
     list.lines().filter(is_pod).count()
 }

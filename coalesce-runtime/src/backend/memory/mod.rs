@@ -136,7 +136,7 @@ impl Coordinator for MemoryCoordinator {
         "memory"
     }
 
-    fn clock(&self) -> ServerClock {
+    fn clock(&self, _key: &Key) -> ServerClock {
         self.clock
     }
 

@@ -1,13 +1,19 @@
 //! What an operator's tool asks of the server, beside what a coalescer asks of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fred::interfaces::ClientLike as _;
-use fred::types::config::Options;
+use fred::clients::Client;
 use fred::types::{ClusterHash, CustomCommand, Value};
+use fred::util::redis_keyslot;
 
 use super::RedisCoordinator;
+use super::client::ask;
+use super::node::Node;
+use super::redirect::{Setback, Turn};
+use super::slots::Place;
+use crate::words::clock::ServerClock;
 use crate::words::key::Key;
 
 /// A reply in plain words.
@@ -27,7 +33,7 @@ impl RedisCoordinator {
         name: Option<&[u8]>,
         patience: Duration,
     ) -> Result<Plain, String> {
-        let slot = fred::util::redis_keyslot(name.unwrap_or_default());
+        let slot = name.map_or_else(|| self.0.shared.nodes.well_slot(), redis_keyslot);
         self.plain_at(slot, words, patience).await
     }
 
@@ -41,59 +47,54 @@ impl RedisCoordinator {
         let [command, args @ ..] = words else {
             return Ok(Plain::Nothing);
         };
-        let command = CustomCommand::new((*command).to_owned(), ClusterHash::Custom(slot), false);
-        let args: Vec<_> = args.iter().map(|word| Value::from(*word)).collect();
-        let client = self.0.shared.reads.client();
-        let limited = client.with_options(&limits(patience));
-        let reply = limited.custom(command, args).await;
-        reply
-            .map(plain)
-            .map_err(|error: fred::error::Error| error.details().to_owned())
+        let asked = self
+            .0
+            .shared
+            .nodes
+            .ask(slot, patience, |node: Arc<Node>, turn| {
+                let command =
+                    CustomCommand::new((*command).to_owned(), ClusterHash::FirstKey, false);
+                let args: Vec<_> = args.iter().map(|word| Value::from(*word)).collect();
+                async move { said(node.reads.client(), (command, args), turn).await }
+            });
+        asked.await.map_err(|fault| fault.to_string())?
     }
 
-    /// Says something on a channel. Of a cluster every node passes it on.
+    /// Says something on a channel, at the node that those who listen on it are at.
     pub(crate) async fn say(&self, channel: &str, message: Bytes) -> Result<(), String> {
-        let args = vec![Value::from(channel), Value::Bytes(message)];
-        let slot = ClusterHash::Custom(fred::util::redis_keyslot(channel.as_bytes()));
-        let command = CustomCommand::new_static("PUBLISH", slot, false);
-        let client = self.0.shared.scripts.client();
-        let limited = client.with_options(&limits(super::FIRST_CONNECTION));
-        let heard: Result<Value, _> = limited.custom(command, args).await;
-        heard.map(drop).map_err(|error| error.details().to_owned())
+        let slot = redis_keyslot(channel.as_bytes());
+        let asked =
+            self.0
+                .shared
+                .nodes
+                .ask(slot, super::FIRST_CONNECTION, |node: Arc<Node>, turn| {
+                    let command =
+                        CustomCommand::new_static("PUBLISH", ClusterHash::FirstKey, false);
+                    let args = vec![Value::from(channel), Value::Bytes(message.clone())];
+                    async move { said(node.scripts.client(), (command, args), turn).await }
+                });
+        asked.await.map_err(|fault| fault.to_string())?.map(drop)
     }
 
     /// The primaries of a cluster, each with a slot that it serves; none where there is no cluster.
-    pub(crate) async fn primaries(&self, patience: Duration) -> Vec<(String, u16)> {
-        let mut primaries: Vec<(String, u16)> = Vec::new();
-        if !self.is_clustered() {
-            return primaries;
+    pub(crate) fn primaries(&self) -> Vec<(String, u16)> {
+        let nodes = &self.0.shared.nodes;
+        if !nodes.is_clustered() {
+            return Vec::new();
         }
-        let slots = self.plain(&["CLUSTER", "SLOTS"], None, patience).await;
-        for range in slots.unwrap_or(Plain::Nothing).list() {
-            let [first, _, primary, ..] = range.list() else {
-                continue;
-            };
-            let [host, port, ..] = primary.list() else {
-                continue;
-            };
-            let (Some(host), Some(port)) = (host.text(), port.number()) else {
-                continue;
-            };
-            let slot = first.number().and_then(|slot| u16::try_from(slot).ok());
-            let name = format!("{host}:{port}");
-            match slot {
-                Some(slot) if primaries.iter().all(|(known, _)| *known != name) => {
-                    primaries.push((name, slot));
-                }
-                _ => {}
-            }
-        }
-        primaries
+        let table = &nodes.map().table;
+        let with_slot = |place| Some((Place::to_string(place), table.slot_at(place)?));
+        table.primaries().iter().filter_map(with_slot).collect()
+    }
+
+    /// How many slots of a cluster some node serves.
+    pub(crate) fn assigned_slots(&self) -> usize {
+        self.0.shared.nodes.map().table.assigned()
     }
 
     /// Whether it talks to a cluster.
     pub(crate) fn is_clustered(&self) -> bool {
-        self.0.shared.reads.profile.is_clustered()
+        self.0.shared.nodes.is_clustered()
     }
 
     /// The names of a key: lock, state and channel.
@@ -105,6 +106,11 @@ impl RedisCoordinator {
             text(names.state(key)),
             names.channel(key),
         ]
+    }
+
+    /// The clock of the server that has `name`.
+    pub(crate) fn clock_of(&self, name: &str) -> ServerClock {
+        self.0.shared.nodes.clock(redis_keyslot(name.as_bytes()))
     }
 
     /// The name of the switch, and of the channel on which its changes are told.
@@ -144,11 +150,18 @@ impl Plain {
     }
 }
 
-fn limits(patience: Duration) -> Options {
-    Options {
-        timeout: Some(patience),
-        fail_fast: true,
-        ..Options::default()
+/// What a server said to a command, unless it named another server.
+async fn said(
+    client: Client,
+    command: (CustomCommand, Vec<Value>),
+    turn: Turn,
+) -> Result<Result<Plain, String>, Setback> {
+    match ask(&client, command, turn).await {
+        Ok(value) => Ok(Ok(plain(value))),
+        Err(error) => match Setback::from(&error) {
+            Setback::Fault(_) => Ok(Err(error.details().to_owned())),
+            elsewhere => Err(elsewhere),
+        },
     }
 }
 

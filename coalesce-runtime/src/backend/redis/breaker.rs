@@ -14,40 +14,7 @@ const TOLERATED: u8 = 3;
 /// How long it stays open before a trial, and how long a trial may take before the next.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Slots of a cluster with one breaker. Neighbouring slots are mostly on one node, and a node that
-/// hangs must not keep anybody from the others.
-const SLOTS: u16 = 256;
-
-/// The breakers of a line: one, or in a cluster one for each range of slots.
-///
-/// Each line has its own, because a paused write must not keep anybody from reading.
-#[derive(Debug)]
-pub(super) struct Breakers(Vec<Breaker>);
-
-impl Breakers {
-    pub(super) fn new(clustered: bool) -> Self {
-        let ranges = if clustered { 16_384 / SLOTS } else { 1 };
-        Self((0..ranges).map(|_| Breaker::default()).collect())
-    }
-
-    /// The one that a key's slot depends on.
-    pub(super) fn of(&self, slot: u16) -> &Breaker {
-        &self.0[usize::from(slot / SLOTS) % self.0.len()]
-    }
-
-    /// The server is there again: see [`Breaker::allow_trial`].
-    pub(super) fn allow_trials(&self) {
-        self.0.iter().for_each(Breaker::allow_trial);
-    }
-
-    /// How the worst of them is.
-    pub(super) fn worst(&self) -> BreakerState {
-        let states = self.0.iter().map(|breaker| breaker.state().at(now()));
-        states.max().unwrap_or_default()
-    }
-}
-
-/// One breaker.
+/// The breaker of a line. Each line has its own, because a paused write must not keep anybody from reading.
 #[derive(Debug, Default)]
 pub(super) struct Breaker(Mutex<State>);
 
@@ -79,8 +46,12 @@ impl Breaker {
     /// The server is there again, so the next question is the trial, without waiting for the pause.
     ///
     /// It is not closed yet: a server that answers PING may still keep scripts waiting.
-    fn allow_trial(&self) {
+    pub(super) fn allow_trial(&self) {
         self.state().allow_trial(now());
+    }
+
+    pub(super) fn state_now(&self) -> BreakerState {
+        self.state().at(now())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -228,20 +199,6 @@ mod tests {
         state.allow_trial(start + MS);
         assert_eq!(state.admit(start + MS), Ok(()));
         assert_eq!(state.admit(start + MS), Err(Fault::Paused));
-    }
-
-    #[test]
-    fn a_node_that_hangs_pauses_its_own_slots_and_no_others() {
-        let breakers = Breakers::new(true);
-        for _ in 0..TOLERATED {
-            breakers.of(100).report(Some(Fault::Timeout));
-        }
-        assert_eq!(breakers.of(101).admit(), Err(Fault::Paused));
-        assert_eq!(breakers.of(16_383).admit(), Ok(()));
-        assert_eq!(breakers.worst(), BreakerState::Open);
-        breakers.allow_trials();
-        assert_eq!(breakers.worst(), BreakerState::HalfOpen);
-        assert_eq!(breakers.of(100).admit(), Ok(()));
     }
 
     #[test]

@@ -6,7 +6,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use bytes::Bytes;
 use fred::clients::Client;
@@ -16,12 +15,14 @@ use fred::types::config::Options;
 use fred::types::{ClientState, ClusterHash, CustomCommand, Value};
 use tokio::sync::Notify;
 
-use super::breaker::{Breaker, Breakers};
+use super::breaker::Breaker;
 use super::fault::{fault_of, is_unknown_script};
 use super::health::Vitals;
 use super::profile::Profile;
+use super::redirect::{Setback, Turn};
 use super::replies::{self, Said};
 use super::script::{Call, Script};
+use crate::ports::health::BreakerState;
 use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
 
@@ -38,7 +39,7 @@ pub(super) enum Sentence {
 /// A line that is kept up. The client behind it is replaced when it cannot be trusted any more.
 pub(super) struct Line {
     pub(super) profile: Profile,
-    pub(super) breakers: Breakers,
+    pub(super) breaker: Breaker,
     pub(super) vitals: Arc<Vitals>,
     pub(super) resets: Notify,
     /// How many events and messages the client keeps for those who are slow to take them.
@@ -52,7 +53,7 @@ impl Line {
     pub(super) fn new(profile: Profile, vitals: Arc<Vitals>, room: usize) -> Self {
         Self {
             client: RwLock::new(profile.client(room)),
-            breakers: Breakers::new(profile.is_clustered()),
+            breaker: Breaker::default(),
             profile,
             vitals,
             resets: Notify::new(),
@@ -62,20 +63,24 @@ impl Line {
     }
 
     /// GET, in one round trip.
-    pub(super) async fn get(&self, name: Bytes) -> Result<Option<Bytes>, Fault> {
-        self.read("GET", name, &[], replies::stored).await
+    pub(super) async fn get(&self, name: Bytes, turn: Turn) -> Result<Option<Bytes>, Setback> {
+        self.read("GET", name, &[], replies::stored, turn).await
     }
 
     /// HGETALL, in one round trip.
-    pub(super) async fn hash(&self, name: String) -> Result<Vec<(String, String)>, Fault> {
-        self.read("HGETALL", name.into(), &[], replies::hash).await
+    pub(super) async fn hash(
+        &self,
+        name: String,
+        turn: Turn,
+    ) -> Result<Vec<(String, String)>, Setback> {
+        let name = name.into();
+        self.read("HGETALL", name, &[], replies::hash, turn).await
     }
 
     /// All of a sorted set, in one round trip.
-    pub(super) async fn members(&self, name: String) -> Result<Vec<String>, Fault> {
-        let all = &["0", "-1"];
-        self.read("ZRANGE", name.into(), all, replies::members)
-            .await
+    pub(super) async fn members(&self, name: String, turn: Turn) -> Result<Vec<String>, Setback> {
+        let (name, all) = (name.into(), &["0", "-1"]);
+        self.read("ZRANGE", name, all, replies::members, turn).await
     }
 
     async fn read<A>(
@@ -84,91 +89,70 @@ impl Line {
         name: Bytes,
         more: &[&'static str],
         decode: fn(Value) -> Result<A, Fault>,
-    ) -> Result<A, Fault> {
-        let slot = fred::util::redis_keyslot(&name);
-        let breaker = self.breakers.of(slot);
-        breaker.admit()?;
+        turn: Turn,
+    ) -> Result<A, Setback> {
+        self.breaker.admit()?;
         let client = self.client();
         let more = more.iter().copied().map(Bytes::from);
         let args = [name].into_iter().chain(more).collect();
-        let reply = ask(&client, command, slot, args, self.limits()).await;
-        let answer = reply.map_err(|error| fault_of(&error)).and_then(decode);
-        if answer.as_ref().err() == Some(&Fault::Garbled) {
+        let reply = ask(&client, words(command, args), turn).await;
+        let answer = reply
+            .map_err(|error| Setback::from(&error))
+            .and_then(|reply| Ok(decode(reply)?));
+        if answer.as_ref().err() == Some(&Setback::Fault(Fault::Garbled)) {
             self.distrust(&client);
         }
-        self.reported(breaker, answer)
+        self.reported(answer)
     }
 
     /// One run of a script. It is sent whole when the server does not know it.
-    pub(super) async fn run(&self, script: &Script, call: Call) -> Result<(Said, Instant), Fault> {
-        let breaker = self.breakers.of(call.slot);
-        breaker.admit()?;
+    pub(super) async fn run(
+        &self,
+        script: &Script,
+        call: &Call,
+        turn: Turn,
+    ) -> Result<(Said, Instant), Setback> {
+        self.breaker.admit()?;
         let (client, sent, nonce) = (self.client(), now(), self.nonce());
-        let reply = self.evaluate(&client, script, &call, &nonce, sent).await;
+        let reply = evaluate(&client, script, call, &nonce, turn).await;
         let answer = match reply.map(|reply| Said::open(reply, &nonce)) {
             Ok(Ok(said)) => Ok((said, sent)),
             Ok(Err(replies::Misrouted)) => {
                 self.distrust(&client);
-                Err(Fault::Garbled)
+                Err(Fault::Garbled.into())
             }
-            Err(error) => Err(fault_of(&error)),
+            Err(error) => Err(Setback::from(&error)),
         };
-        self.reported(breaker, answer)
+        self.reported(answer)
     }
 
-    async fn evaluate(
-        &self,
-        client: &Client,
-        script: &Script,
-        call: &Call,
-        nonce: &str,
-        sent: Instant,
-    ) -> Result<Value, Error> {
-        let args = arguments(script.sha(), call, nonce);
-        let reply = ask(client, "EVALSHA", call.slot, args, self.limits()).await;
-        match reply {
-            Err(error) if is_unknown_script(&error) => {
-                let left = self.profile.deadline().saturating_sub(now() - sent);
-                let limits = Options {
-                    timeout: Some(left.max(Duration::from_millis(1))),
-                    ..self.limits()
-                };
-                let args = arguments(script.source(), call, nonce);
-                ask(client, "EVAL", call.slot, args, limits).await
-            }
-            reply => reply,
-        }
-    }
-
-    /// PING on the node of `slot`. Behind its answer, everything sent there before has been answered.
+    /// PING. Behind its answer, everything sent before has been answered.
     ///
     /// With `patience` it waits for a connection that is just being made.
-    pub(super) async fn ping(
-        &self,
-        client: &Client,
-        slot: u16,
-        patience: bool,
-    ) -> Result<(), Fault> {
+    pub(super) async fn ping(&self, client: &Client, patience: bool) -> Result<(), Fault> {
         let message = self.nonce();
         let limits = Options {
             fail_fast: !patience,
-            ..self.limits()
+            ..limits(self.turn())
         };
-        let args = vec![Bytes::copy_from_slice(message.as_bytes())];
-        let reply = ask(client, "PING", slot, args, limits).await;
+        let args = vec![Value::Bytes(Bytes::copy_from_slice(message.as_bytes()))];
+        let limited = client.with_options(&limits);
+        let reply = limited.custom(command("PING"), args).await;
         reply
             .map_err(|error| fault_of(&error))
             .and_then(|reply| replies::echo(reply, &message))
     }
 
     /// TIME, and when it was asked for.
-    pub(super) async fn time(&self, client: &Client) -> Result<(ServerTime, Instant), Fault> {
-        let sent = now();
-        let reply = ask(client, "TIME", 0, Vec::new(), self.limits()).await;
-        let time = reply
-            .map_err(|error| fault_of(&error))
-            .and_then(replies::time)?;
-        Ok((time, sent))
+    pub(super) async fn time(&self, turn: Turn) -> Result<(ServerTime, Instant), Setback> {
+        self.breaker.admit()?;
+        let answer = time(&self.client(), turn).await;
+        self.reported(answer.map_err(Setback::from))
+    }
+
+    /// The same for who tries the line.
+    pub(super) async fn probe_time(&self, client: &Client) -> Result<(ServerTime, Instant), Fault> {
+        time(client, self.turn()).await
     }
 
     /// SUBSCRIBE or UNSUBSCRIBE, and PING right behind it on the same connection. The answer is PING's.
@@ -181,8 +165,8 @@ impl Line {
         sentence: Sentence,
         channels: &[String],
     ) -> Result<(), Fault> {
-        let (slot, message) = (slot_of_subscriptions(client), self.nonce());
-        let pipeline = client.pipeline().with_options(&self.limits());
+        let message = self.nonce();
+        let pipeline = client.pipeline().with_options(&limits(self.turn()));
         let sent = async {
             for batch in channels.chunks(CHANNELS_AT_ONCE) {
                 let batch = batch.to_vec();
@@ -192,9 +176,7 @@ impl Line {
                 }
             }
             let message = Value::Bytes(Bytes::copy_from_slice(message.as_bytes()));
-            let _: Value = pipeline
-                .custom(command("PING", slot), vec![message])
-                .await?;
+            let _: Value = pipeline.custom(command("PING"), vec![message]).await?;
             pipeline.last().await
         };
         sent.await
@@ -202,18 +184,18 @@ impl Line {
             .and_then(|reply| replies::echo(reply, &message))
     }
 
-    fn limits(&self) -> Options {
-        Options {
-            timeout: Some(self.profile.deadline()),
-            max_attempts: Some(self.profile.attempts()),
-            fail_fast: true,
-            ..Options::default()
-        }
+    /// As long as one question may take.
+    fn turn(&self) -> Turn {
+        Turn::within(self.profile.deadline())
     }
 
-    fn reported<A>(&self, breaker: &Breaker, answer: Result<A, Fault>) -> Result<A, Fault> {
-        let fault = answer.as_ref().err().copied();
-        breaker.report(fault);
+    fn reported<A>(&self, answer: Result<A, Setback>) -> Result<A, Setback> {
+        // A node that names another one is well.
+        let fault = match &answer {
+            Err(Setback::Fault(fault)) => Some(*fault),
+            _ => None,
+        };
+        self.breaker.report(fault);
         if let Some(fault) = fault {
             self.vitals.note_fault(fault);
         }
@@ -239,8 +221,7 @@ impl Line {
 
     /// Gives up `client` and its connections, unless that has happened. The keeper makes new ones.
     ///
-    /// The client's own way to reconnect waits behind a write that does not end, and in a cluster it
-    /// leaves connections alone that look healthy.
+    /// The client's own way to reconnect waits behind a write that does not end.
     pub(super) fn reset(&self, client: &Client) {
         if self.client().id() == client.id() {
             self.resets.notify_one();
@@ -251,6 +232,11 @@ impl Line {
     pub(super) fn distrust(&self, client: &Client) {
         self.vitals.note_misrouted();
         self.reset(client);
+    }
+
+    /// Whether questions are asked here.
+    pub(super) fn is_well(&self) -> bool {
+        self.is_connected() && self.breaker.state_now() != BreakerState::Open
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -272,25 +258,71 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Where a client's subscriptions are in a cluster: the client sends all of them to one node.
-pub(super) fn slot_of_subscriptions(client: &Client) -> u16 {
-    fred::util::redis_keyslot(client.id().as_bytes())
+async fn time(client: &Client, turn: Turn) -> Result<(ServerTime, Instant), Fault> {
+    let sent = now();
+    let reply = ask(client, words("TIME", Vec::new()), turn).await;
+    let time = reply
+        .map_err(|error| fault_of(&error))
+        .and_then(replies::time)?;
+    Ok((time, sent))
 }
 
-async fn ask(
+async fn evaluate(
     client: &Client,
-    name: &'static str,
-    slot: u16,
-    args: Vec<Bytes>,
-    limits: Options,
+    script: &Script,
+    call: &Call,
+    nonce: &str,
+    turn: Turn,
 ) -> Result<Value, Error> {
-    let args = args.into_iter().map(Value::Bytes).collect();
-    let limited = client.with_options(&limits);
-    limited.custom(command(name, slot), args).await
+    let args = arguments(script.sha(), call, nonce);
+    match ask(client, words("EVALSHA", args), turn).await {
+        Err(error) if is_unknown_script(&error) => {
+            let args = arguments(script.source(), call, nonce);
+            ask(client, words("EVAL", args), turn).await
+        }
+        reply => reply,
+    }
 }
 
-fn command(name: &'static str, slot: u16) -> CustomCommand {
-    CustomCommand::new_static(name, ClusterHash::Custom(slot), false)
+/// One command and its reply.
+///
+/// ASKING counts for the very next command of its connection. The client writes a pipeline to its one server
+/// without anything in between, or, when the connection ends meanwhile, not the rest of it.
+pub(super) async fn ask(
+    client: &Client,
+    (name, args): (CustomCommand, Vec<Value>),
+    turn: Turn,
+) -> Result<Value, Error> {
+    let limits = limits(turn);
+    if !turn.asking {
+        let limited = client.with_options(&limits);
+        return limited.custom(name, args).await;
+    }
+    let pipeline = client.pipeline().with_options(&limits);
+    let _: Value = pipeline
+        .custom(command("ASKING"), Vec::<Value>::new())
+        .await?;
+    let _: Value = pipeline.custom(name, args).await?;
+    pipeline.last().await
+}
+
+fn words(name: &'static str, args: Vec<Bytes>) -> (CustomCommand, Vec<Value>) {
+    let args = args.into_iter().map(Value::Bytes).collect();
+    (command(name), args)
+}
+
+fn command(name: &'static str) -> CustomCommand {
+    CustomCommand::new_static(name, ClusterHash::FirstKey, false)
+}
+
+fn limits(turn: Turn) -> Options {
+    Options {
+        timeout: Some(turn.left()),
+        // A reply that was lost says nothing about its command.
+        max_attempts: Some(1),
+        fail_fast: true,
+        ..Options::default()
+    }
 }
 
 /// What EVAL and EVALSHA take: the script, how many keys, the keys, the nonce, the other arguments.

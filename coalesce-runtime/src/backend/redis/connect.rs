@@ -4,6 +4,8 @@ use std::fmt;
 
 use url::{ParseError, Url};
 
+use super::slots::Place;
+
 /// Where Redis is and who we are there.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Address {
@@ -122,6 +124,22 @@ impl fmt::Display for UrlProblem {
 impl std::error::Error for UrlProblem {}
 
 impl Address {
+    /// Where the server is. Of several addresses the first.
+    pub(super) fn place(&self) -> Place {
+        let first = self.nodes.first().cloned().unwrap_or_default();
+        Place::new(first.0, first.1)
+    }
+
+    /// The nodes of a cluster that are named; none where there is no cluster.
+    pub(super) fn seeds(&self) -> Vec<Place> {
+        let nodes = match self.topology {
+            Topology::Cluster => &*self.nodes,
+            _ => &[],
+        };
+        let place = |(host, port): &(String, u16)| Place::new(host, *port);
+        nodes.iter().map(place).collect()
+    }
+
     /// Reads a URL.
     pub(super) fn parse(text: &str) -> Result<Self, UrlProblem> {
         let url = Url::parse(text.trim()).map_err(|error| match error {

@@ -9,7 +9,9 @@ use fred::types::Value;
 
 use super::connect::Address;
 use super::profile::one_word;
+use super::redirect::Setback;
 use super::replies::{self, Said};
+use super::slots::{Place, SlotTable};
 
 const NONCE: &str = "17";
 const KINDS: [&str; 12] = [
@@ -19,15 +21,29 @@ const KINDS: [&str; 12] = [
 
 /// Whatever a server says, in whatever shape: an answer or a fault; and never the answer to another question.
 pub fn reply(data: &[u8]) {
+    error(&String::from_utf8_lossy(data));
     let any = value(&mut data.iter().copied(), 4);
     let ours = in_our_form(data);
     for reply in [&any, &ours] {
         let _ = replies::stored(reply.clone());
         let _ = replies::time(reply.clone());
         let _ = replies::hash(reply.clone());
+        who_serves_what(reply.clone());
         let echoed = replies::echo(reply.clone(), NONCE).is_ok();
         assert_eq!(echoed, is_text(reply, NONCE));
         every_question_is_answered(reply);
+    }
+}
+
+/// Whatever a node says about slots: each is served by a node that can be reached, or by none.
+fn who_serves_what(reply: Value) {
+    let asked = Place::new("asked", 1);
+    let Some(table) = SlotTable::read(reply, &asked) else {
+        return;
+    };
+    assert!(!table.is_empty());
+    for place in table.primaries() {
+        assert!(!place.host.is_empty() && place.port > 0, "{place}");
     }
 }
 
@@ -99,6 +115,15 @@ fn value(bytes: &mut dyn Iterator<Item = u8>, depth: u8) -> Value {
             let length = usize::from(next());
             Value::Bytes(bytes.take(length).collect())
         }
+    }
+}
+
+/// Whatever an error says: if it names a node, that one has a port.
+fn error(text: &str) {
+    match Setback::told(text) {
+        Some(Setback::Moved(place) | Setback::Ask(place)) => assert!(place.port > 0, "{place}"),
+        Some(Setback::Fault(fault)) => panic!("a node says nothing of {fault}"),
+        Some(Setback::Again) | None => {}
     }
 }
 

@@ -29,6 +29,17 @@ impl Task {
 }
 
 impl<T> Task<T> {
+    /// A task that runs already.
+    pub(super) const fn of(running: JoinHandle<T>) -> Self {
+        Self(running)
+    }
+
+    /// Ends it, and waits until it has ended.
+    pub(super) async fn stop(mut self) {
+        self.0.abort();
+        self.ended().await;
+    }
+
     /// Waits until it has ended by itself.
     pub(super) async fn ended(&mut self) {
         // Why it ended does not matter: the connection is gone in any case.
@@ -57,7 +68,7 @@ pub(super) fn keep(line: Arc<Line>, crew: impl Fn(&Client) -> Vec<Task> + Send +
             let (client, started) = (line.client(), now());
             let hands = crew(&client);
             let mut errors = client.error_rx();
-            let mut connection = Task(client.connect());
+            let mut connection = Task::of(client.connect());
             let given_up = loop {
                 tokio::select! {
                     () = connection.ended() => break false,

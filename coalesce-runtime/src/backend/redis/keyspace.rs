@@ -1,20 +1,33 @@
 //! The names of a key in Redis, and the cluster slot they share.
 
 use bytes::Bytes;
+use fred::util::redis_keyslot;
 
 use crate::words::key::Key;
 use crate::words::key_text::escaped_prefix;
+use crate::words::switch::switch_key;
 
 /// Every name starts with the application's prefix; two prefixes never see each other's entries.
 #[derive(Clone, Debug)]
 pub(super) struct Keyspace {
     prefix: String,
+    /// The slot of the switch.
+    switch: u16,
 }
 
 impl Keyspace {
     pub(super) fn new(prefix: &str) -> Self {
-        Self {
-            prefix: escaped_prefix(prefix),
+        let prefix = escaped_prefix(prefix);
+        let switch = redis_keyslot(switch_of(&prefix).as_bytes());
+        Self { prefix, switch }
+    }
+
+    /// The cluster slot of everything that belongs to `key`; the switch has one as well.
+    pub(super) fn slot(&self, key: &Key) -> u16 {
+        if key == switch_key() {
+            self.switch
+        } else {
+            slot_of(key)
         }
     }
 
@@ -35,7 +48,7 @@ impl Keyspace {
 
     /// The hash of the kill switch, and the channel on which its changes are told.
     pub(super) fn switch(&self) -> String {
-        format!("{}:switch", self.prefix)
+        switch_of(&self.prefix)
     }
 
     /// The sorted set of the namespaces that processes know, by when it was last said.
@@ -48,9 +61,13 @@ impl Keyspace {
     }
 }
 
+fn switch_of(prefix: &str) -> String {
+    format!("{prefix}:switch")
+}
+
 /// The cluster slot of everything that belongs to `key`: the tag between the braces decides alone.
 pub(super) fn slot_of(key: &Key) -> u16 {
-    fred::util::redis_keyslot(key.tag().as_bytes())
+    redis_keyslot(key.tag().as_bytes())
 }
 
 #[cfg(test)]
@@ -85,8 +102,11 @@ mod tests {
             names.state(&key()),
             names.channel(&key()).into(),
         ] {
-            assert_eq!(fred::util::redis_keyslot(&name), slot_of(&key()));
+            assert_eq!(redis_keyslot(&name), slot_of(&key()));
+            assert_eq!(redis_keyslot(&name), names.slot(&key()));
         }
+        let switch = redis_keyslot(names.switch().as_bytes());
+        assert_eq!(names.slot(switch_key()), switch);
     }
 
     #[test]

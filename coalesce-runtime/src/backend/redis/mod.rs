@@ -6,13 +6,18 @@
 //! keyspace, script    names, and questions as runs of the scripts in `scripts/`
 //! replies, fault      what comes back, as answers or as reasons why there is none
 //! shared              a question asked to its end, whoever still waits for it
+//! nodes, listening    the servers, and which of them answers for a slot: questions, and who listens
+//! slots, redirect     the slot table of a cluster; what to do when a node names another
+//! strangers           nodes that another has named and the table may not
+//! survey, pace        asks who serves what, and keeps the nodes up to it; when to ask again
+//! node                one server: three lines, a clock, and who listens there
 //! client, keeper      one line: few commands with limits; its connections, made again and again
 //! probe, breaker      a dead connection is noticed; nobody waits for it twice
 //! registry, subscri…  who listens to what, and the conversation with the server about it
 //! ```
 //!
-//! There are three lines, because whatever is slow or paused on one connection blocks all behind it:
-//! one that only reads, one for scripts, one that only listens. No type of the client leaves this module.
+//! To the client each node of a cluster is a server of its own, so that the trouble of one is the trouble of
+//! its slots and of no others. No type of the client leaves this module.
 
 #[cfg(feature = "cli")]
 mod admin;
@@ -26,38 +31,40 @@ pub(crate) mod fuzzing;
 mod health;
 mod keeper;
 mod keyspace;
+mod listening;
+mod node;
+mod nodes;
+mod pace;
 mod probe;
 mod profile;
+mod redirect;
 mod registry;
 mod replies;
 mod script;
 mod settings;
 mod shared;
+mod slots;
+mod strangers;
 mod subscriber;
 mod subscribing;
+mod survey;
 mod switching;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use fred::clients::Client;
-use fred::interfaces::ClientLike as _;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use self::client::Line;
-use self::clock::Clock;
 use self::connect::Address;
-use self::health::Vitals;
-use self::keeper::{Task, keep};
+use self::keeper::Task;
 use self::keyspace::Keyspace;
-use self::probe::{Probe, Where};
+use self::nodes::Nodes;
 use self::profile::Profile;
 use self::replies::Said;
 use self::script::{ABANDON, BEGIN, Call, FINISH, RENEW, REPLACE, Script};
 use self::shared::{Shared, answer_of};
-use self::subscriber::Subscriber;
 use crate::engine::ask::{
     AbandonAsk, BeginAnswer, BeginAsk, FinishAnswer, FinishAsk, RenewAsk, ReplaceAsk,
 };
@@ -71,12 +78,11 @@ use crate::words::key::Key;
 pub(crate) use self::admin::Plain;
 pub use self::connect::UrlProblem;
 pub use self::settings::RedisSettings;
+#[cfg(feature = "cli")]
+pub(crate) use self::slots::SLOTS;
 
 /// How long a start waits for the first connections before it goes on without them.
 const FIRST_CONNECTION: Duration = Duration::from_secs(1);
-
-/// Events a line keeps for those who are slow to take them, and messages on the line that listens.
-const ROOM: [usize; 2] = [32, 1_024];
 
 /// A coordinator that keeps locks and states in Redis. Cheap to clone.
 ///
@@ -98,15 +104,22 @@ const ROOM: [usize; 2] = [32, 1_024];
 ///     +subscribe +unsubscribe +ping +hello +auth +client|id +info
 /// ```
 ///
-/// A cluster needs `+cluster|slots +cluster|info` besides, sentinels `+role`.
+/// A cluster needs `+cluster|slots +asking` besides, sentinels `+role`.
+///
+/// # Clusters
+///
+/// Each primary has three connections, breakers and a clock of its own, so that one that dies or hangs costs the keys of
+/// the others nothing. Which of them has a key is known here: a question is one round trip to its node, and one more
+/// when the slot has moved. Who serves what is asked of any node, `CLUSTER SLOTS`, at the start, when a node names
+/// another, and twice a second while one of them gives no answer; so the keys of a dead primary are shared again as
+/// soon as its replica has taken over. While a slot is being moved, new keys of it are not shared.
 #[derive(Clone)]
 pub struct RedisCoordinator(Arc<Inner>);
 
 struct Inner {
     shared: Arc<Shared>,
-    subscriber: Arc<Subscriber>,
-    /// Dropping them drops the connections.
-    keepers: Mutex<Vec<Task>>,
+    /// Finds out who serves what; none where there is no cluster, nor behind the end.
+    survey: Mutex<Option<Task>>,
 }
 
 impl RedisCoordinator {
@@ -116,8 +129,11 @@ impl RedisCoordinator {
     ///
     /// Only when the URL is not one. A Redis that is not there is a [`Fault`] of each question.
     pub async fn connect(settings: RedisSettings) -> Result<Self, UrlProblem> {
-        let profile = Profile::new(Address::parse(&settings.url)?, settings.deadline)?;
-        let coordinator = Self(Arc::new(Inner::start(&profile, &settings)));
+        let address = Address::parse(&settings.url)?;
+        let (server, seeds) = (address.place(), address.seeds());
+        let profile = Profile::new(address, settings.deadline)?;
+        let nodes = Nodes::new(profile, settings.linger, server, seeds);
+        let coordinator = Self(Arc::new(Inner::start(nodes, &settings.prefix)));
         if timeout(FIRST_CONNECTION, coordinator.ready())
             .await
             .is_err()
@@ -133,27 +149,15 @@ impl RedisCoordinator {
     }
 
     /// How it is. Costs no round trip.
+    ///
+    /// Of a cluster it says how the worst of its primaries is: `connected` is false while any slot is without a
+    /// primary that we are connected to, though keys of other slots are shared as ever.
     pub fn health(&self) -> CoordinatorHealth {
-        let (shared, subscriber) = (&self.0.shared, &self.0.subscriber);
-        let lines = [&shared.reads, &shared.scripts];
-        let breakers = lines.iter().map(|line| line.breakers.worst());
-        CoordinatorHealth {
-            connected: lines.iter().all(|line| line.is_connected()),
-            subscribed: subscriber.is_sound(),
-            breaker: breakers.max().unwrap_or_default(),
-            last_fault: shared.vitals.last_fault(),
-            misrouted: shared.vitals.misrouted(),
-        }
+        self.0.shared.nodes.health()
     }
 
     async fn ready(&self) {
-        loop {
-            let health = self.health();
-            if health.connected && health.subscribed && self.0.shared.clock.known().is_some() {
-                return;
-            }
-            sleep(Duration::from_millis(2)).await;
-        }
+        self.0.shared.nodes.ready().await;
     }
 
     fn ask<A: Send + 'static>(
@@ -180,86 +184,42 @@ impl RedisCoordinator {
 }
 
 impl Inner {
-    fn start(profile: &Profile, settings: &RedisSettings) -> Self {
-        let (clock, vitals) = (Arc::<Clock>::default(), Arc::<Vitals>::default());
-        let [room, messages] = ROOM;
-        let line = |room| Arc::new(Line::new(profile.clone(), Arc::clone(&vitals), room));
-        let (reads, scripts) = (line(room), line(room));
-        let subscriber = Arc::new(Subscriber::new(line(messages), settings.linger));
-        let inner = Self {
-            shared: Arc::new(Shared {
-                names: Keyspace::new(&settings.prefix),
-                clock,
-                vitals,
-                reads,
-                scripts,
-            }),
-            subscriber,
-            keepers: Mutex::default(),
-        };
-        *inner.keepers() = inner.started();
-        inner
+    fn start(nodes: Nodes, prefix: &str) -> Self {
+        let (names, nodes) = (Keyspace::new(prefix), Arc::new(nodes));
+        let survey = nodes.is_clustered().then(|| survey::spawn(&nodes));
+        Self {
+            shared: Arc::new(Shared { names, nodes }),
+            survey: Mutex::new(survey),
+        }
     }
 
-    /// The tasks that keep the lines connected, on the runtime of the moment.
-    fn started(&self) -> Vec<Task> {
-        let (shared, subscriber) = (&self.shared, Arc::clone(&self.subscriber));
-        let clock = Some(Arc::clone(&shared.clock));
-        vec![
-            keep_up(&shared.reads, Where::Anywhere, clock, |_| Vec::new()),
-            keep_up(&shared.scripts, Where::Anywhere, None, |_| Vec::new()),
-            keep_up(&self.subscriber.line, Where::Subscriptions, None, {
-                move |client| subscriber.man(client)
-            }),
-        ]
-    }
-
-    /// Starts the keepers again when they went away with their runtime; they never end by themselves.
+    /// Makes the connections again when they went away with their runtime. Whether they had.
     fn revive(&self) -> bool {
+        let nodes = &self.shared.nodes;
         // Whoever holds it is at it, or closes.
-        let Ok(mut keepers) = self.keepers.try_lock() else {
+        let Ok(mut survey) = self.survey.try_lock() else {
             return false;
         };
-        let gone = keepers.first().is_some_and(|keeper| !keeper.is_running());
-        if gone {
-            self.lines().into_iter().for_each(Line::replace_client);
-            *keepers = self.started();
+        let surveyed = survey.as_ref().is_none_or(Task::is_running);
+        if !surveyed {
+            *survey = Some(survey::spawn(nodes));
         }
-        gone
-    }
-
-    fn lines(&self) -> [&Line; 3] {
-        let Shared { reads, scripts, .. } = &*self.shared;
-        [reads, scripts, &self.subscriber.line]
-    }
-
-    fn keepers(&self) -> MutexGuard<'_, Vec<Task>> {
-        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+        // Each node is looked at: they may have begun on other runtimes than the survey.
+        nodes.revive() || !surveyed
     }
 
     async fn close(&self) {
-        for line in self.lines() {
-            // A server that does not answer even that loses its connection below.
-            let _ = line.client().quit().await;
+        let survey = self
+            .survey
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(survey) = survey {
+            // It would go on to make connections.
+            survey.stop().await;
         }
-        self.keepers().clear();
+        self.shared.nodes.close().await;
     }
-}
-
-/// Keeps a line connected and probed, with more tasks for each of its clients.
-fn keep_up(
-    line: &Arc<Line>,
-    place: Where,
-    clock: Option<Arc<Clock>>,
-    crew: impl Fn(&Client) -> Vec<Task> + Send + 'static,
-) -> Task {
-    let probed = Arc::clone(line);
-    keep(Arc::clone(line), move |client| {
-        let mut tasks = crew(client);
-        let line = Arc::clone(&probed);
-        tasks.push(Probe::new(line, client.clone(), place, clock.clone()).spawn());
-        tasks
-    })
 }
 
 impl Coordinator for RedisCoordinator {
@@ -267,8 +227,9 @@ impl Coordinator for RedisCoordinator {
         "redis"
     }
 
-    fn clock(&self) -> ServerClock {
-        self.0.shared.clock.best()
+    fn clock(&self, key: &Key) -> ServerClock {
+        let Shared { names, nodes } = &*self.0.shared;
+        nodes.clock(names.slot(key))
     }
 
     fn health(&self) -> CoordinatorHealth {
@@ -276,7 +237,7 @@ impl Coordinator for RedisCoordinator {
     }
 
     fn deadline(&self) -> Duration {
-        self.0.shared.scripts.profile.deadline()
+        self.0.shared.deadline()
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
@@ -330,13 +291,13 @@ impl Coordinator for RedisCoordinator {
         Box::pin(async move {
             self.wake().await;
             let name = self.0.shared.names.channel(key);
-            self.0.subscriber.listen(&name, key).await
+            self.0.shared.nodes.listen(&name, key).await
         })
     }
 
     fn listening(&self, key: &Key) -> Option<Listener> {
         let name = self.0.shared.names.channel(key);
-        self.0.subscriber.listening(&name)
+        self.0.shared.nodes.listening(&name)
     }
 
     fn subscriptions(&self) -> usize {

@@ -6,11 +6,18 @@ use std::time::Duration;
 use fred::clients::Client;
 use fred::types::RespVersion;
 use fred::types::config::{
-    ClusterDiscoveryPolicy, Config, ConnectionConfig, PerformanceConfig, ReconnectError,
-    ReconnectPolicy, Server, ServerConfig, TcpConfig, UnresponsiveConfig,
+    Config, ConnectionConfig, PerformanceConfig, ReconnectError, ReconnectPolicy, Server,
+    ServerConfig, TcpConfig, UnresponsiveConfig,
 };
 
 use super::connect::{Address, Topology, UrlProblem};
+use super::slots::Place;
+
+/// A longer deadline is meant as "for ever", which no clock can express.
+const LONGEST_DEADLINE: Duration = Duration::from_hours(1);
+
+/// How long a server may take to be connected to, and then to let us in.
+const CONNECTING: Duration = Duration::from_millis(500);
 
 /// Everything needed to make a client, any number of times. It knows the password, so it has no `Debug`.
 #[derive(Clone)]
@@ -23,12 +30,22 @@ pub(super) struct Profile {
 impl Profile {
     pub(super) fn new(address: Address, deadline: Duration) -> Result<Self, UrlProblem> {
         // A deadline of 0 would mean none to the client.
-        let deadline = deadline.max(Duration::from_millis(1));
+        let deadline = deadline.clamp(Duration::from_millis(1), LONGEST_DEADLINE);
         Ok(Self {
             connection: connection(&address.topology),
             config: config(address)?,
             deadline,
         })
+    }
+
+    /// The same for one node of a cluster. Each is a server of its own to the client: the client's way with a
+    /// cluster serves no slot while one node cannot be reached.
+    pub(super) fn at(&self, place: &Place) -> Self {
+        let mut profile = self.clone();
+        profile.config.server = ServerConfig::Centralized {
+            server: Server::new(&place.host, place.port),
+        };
+        profile
     }
 
     /// A client that has not connected yet, with room for this many events and messages.
@@ -50,16 +67,6 @@ impl Profile {
     /// How long one question may take.
     pub(super) fn deadline(&self) -> Duration {
         self.deadline
-    }
-
-    /// How often one command may be written: a reply that was lost says nothing about its command, so
-    /// once. In a cluster twice, because being sent to another node costs one.
-    pub(super) fn attempts(&self) -> u32 {
-        self.connection.max_command_attempts
-    }
-
-    pub(super) fn is_clustered(&self) -> bool {
-        self.config.server.is_clustered()
     }
 }
 
@@ -121,13 +128,8 @@ fn server(topology: Topology, nodes: Vec<(String, u16)>) -> ServerConfig {
         .map(|(host, port)| Server::new(host, port))
         .collect();
     match topology {
-        Topology::Single => ServerConfig::Centralized {
+        Topology::Single | Topology::Cluster => ServerConfig::Centralized {
             server: hosts.swap_remove(0),
-        },
-        Topology::Cluster => ServerConfig::Clustered {
-            hosts,
-            // The seeds may all be gone when the nodes they once named are still there.
-            policy: ClusterDiscoveryPolicy::UseCache,
         },
         Topology::Sentinel {
             service,
@@ -151,12 +153,11 @@ fn reconnects() -> ReconnectPolicy {
 }
 
 fn connection(topology: &Topology) -> ConnectionConfig {
-    let clustered = *topology == Topology::Cluster;
     ConnectionConfig {
-        // While a client connects to one node of a cluster it serves none, so neither may take long.
-        connection_timeout: Duration::from_millis(500),
-        internal_command_timeout: Duration::from_millis(500),
-        max_command_attempts: if clustered { 2 } else { 1 },
+        // Whoever hangs while it is connected to is tried again soon, or another in its place.
+        connection_timeout: CONNECTING,
+        internal_command_timeout: CONNECTING,
+        max_command_attempts: 1,
         max_command_buffer_len: 10_000,
         // A second net: under steady load it finds nothing, so the probe is the first.
         unresponsive: UnresponsiveConfig {
@@ -173,11 +174,12 @@ fn connection(topology: &Topology) -> ConnectionConfig {
 }
 
 /// Answers that mean "you are talking to the wrong server". At a plain address there is no other
-/// server, and closing the connection would only delay everybody who shares it.
+/// server, and closing the connection would only delay everybody who shares it; a cluster's nodes are
+/// chosen by slot. Behind CLUSTERDOWN the client closes it whatever is said here.
 fn reconnect_errors(topology: &Topology) -> Vec<ReconnectError> {
     match topology {
-        Topology::Single => Vec::new(),
-        Topology::Cluster | Topology::Sentinel { .. } => vec![
+        Topology::Single | Topology::Cluster => Vec::new(),
+        Topology::Sentinel { .. } => vec![
             ReconnectError::ClusterDown,
             ReconnectError::Loading,
             ReconnectError::ReadOnly,
@@ -196,16 +198,26 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_written_once_and_in_a_cluster_twice() {
-        assert_eq!(profile("redis://h").map(|it| it.attempts()), Ok(1));
-        assert_eq!(profile("redis-cluster://h").map(|it| it.attempts()), Ok(2));
+    fn a_deadline_is_never_none_and_never_beyond_what_a_clock_can_say() {
+        let deadline = |asked| {
+            let address = Address::parse("redis://h").unwrap();
+            Profile::new(address, asked).map(|it| it.deadline())
+        };
+        assert!(deadline(Duration::ZERO).is_ok_and(|it| it > Duration::ZERO));
+        assert_eq!(deadline(Duration::MAX), Ok(Duration::from_hours(1)));
     }
 
     #[test]
-    fn a_deadline_is_never_none() {
-        let address = Address::parse("redis://h").unwrap();
-        let profile = Profile::new(address, Duration::ZERO);
-        assert!(profile.is_ok_and(|it| it.deadline() > Duration::ZERO));
+    fn a_node_is_a_server_of_its_own_to_which_all_that_the_url_says_applies() {
+        let of_cluster = profile("redis-cluster://app:pw@seed:7000?node=other:7001").unwrap();
+        let config = of_cluster.at(&Place::new("node", 7_002)).config;
+        let server = ServerConfig::Centralized {
+            server: Server::new("node", 7_002),
+        };
+        assert!(config.server == server);
+        let user = (config.username.as_deref(), config.password.as_deref());
+        assert_eq!(user, (Some("app"), Some("pw")));
+        assert_eq!(config.version, RespVersion::RESP3);
     }
 
     #[test]
@@ -234,5 +246,7 @@ mod tests {
     fn tls_that_is_built_is_used() {
         assert!(profile("rediss://h").is_ok_and(|it| it.config.tls.is_some()));
         assert!(profile("redis://h").is_ok_and(|it| it.config.tls.is_none()));
+        let cluster = profile("rediss-cluster://h").unwrap();
+        assert!(cluster.at(&Place::new("node", 1)).config.tls.is_some());
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Plain bookkeeping; everything that waits is in [`subscriber`](super::subscriber).
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,7 +27,7 @@ const AT_ONCE: usize = 100;
 /// Tells whether a subscription is confirmed.
 pub(super) type Confirmation = oneshot::Receiver<Result<(), Fault>>;
 
-/// One listener's number, and what it hears.
+/// One listener's number, which no other of the process has, and what it hears.
 pub(super) type Ear = (u64, mpsc::UnboundedReceiver<Notice>);
 
 /// Every channel of the process.
@@ -35,8 +37,12 @@ pub(super) struct Registry {
     /// The channels that are to be subscribed.
     wanted: HashSet<Arc<str>>,
     lingering: Lingering,
-    numbers: u64,
+    /// The channels that went to another server and may still be subscribed here.
+    left: HashSet<Arc<str>>,
 }
+
+/// Listeners keep their numbers when their channel goes to another server's registry.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// The channels without listeners, oldest first.
 type Lingering = BTreeMap<u64, (Instant, Arc<str>)>;
@@ -49,6 +55,8 @@ struct Channel {
     askers: Vec<oneshot::Sender<Result<(), Fault>>>,
     /// Its place among the lingering.
     lingering: Option<u64>,
+    /// Whether messages may have been missed on the way here from another server.
+    has_moved: bool,
 }
 
 /// How far the subscription of a channel has come on the present connection.
@@ -78,24 +86,20 @@ impl Registry {
         if channel.stand != Stand::Confirmed {
             return None;
         }
-        self.numbers += 1;
-        Some(channel.listen(self.numbers, &mut self.lingering))
+        Some(channel.listen(&mut self.lingering))
     }
 
     /// A listener on a channel, and what tells it when the subscription is confirmed.
     pub(super) fn join(&mut self, name: &str, key: &Key) -> (Ear, Confirmation) {
-        self.numbers += 1;
         let name: Arc<str> = name.into();
         let channel = self.channels.entry(Arc::clone(&name)).or_insert_with(|| {
+            self.left.remove(&name);
             self.wanted.insert(name);
             Channel::new(key.clone())
         });
         let (asker, confirmation) = oneshot::channel();
         channel.askers.push(asker);
-        (
-            channel.listen(self.numbers, &mut self.lingering),
-            confirmation,
-        )
+        (channel.listen(&mut self.lingering), confirmation)
     }
 
     /// A listener went away. Answers whether the next farewell has come nearer.
@@ -137,7 +141,7 @@ impl Registry {
             if let Some(channel) = self.channels.get_mut(&**name) {
                 channel.tell_askers(answer);
                 if answer.is_ok() {
-                    channel.stand = Stand::Confirmed;
+                    channel.confirm();
                 } else {
                     self.want(name);
                 }
@@ -148,6 +152,7 @@ impl Registry {
 
     /// The connection is gone, and every subscription with it.
     pub(super) fn forget(&mut self) {
+        self.left.clear();
         let names: Vec<_> = self.channels.keys().map(Arc::clone).collect();
         for name in names {
             self.want(&name);
@@ -186,10 +191,10 @@ impl Registry {
 /// Channels linger, and go.
 impl Registry {
     fn linger(&mut self, name: Arc<str>, now: Instant) {
-        self.numbers += 1;
         if let Some(channel) = self.channels.get_mut(&name) {
-            channel.lingering = Some(self.numbers);
-            self.lingering.insert(self.numbers, (now, name));
+            let place = next_number();
+            channel.lingering = Some(place);
+            self.lingering.insert(place, (now, name));
         }
     }
 
@@ -224,6 +229,75 @@ impl Registry {
     }
 }
 
+/// A channel that another server answers for now, with all who listen.
+#[derive(Debug)]
+pub(super) struct Moving(Arc<str>, Channel);
+
+impl Moving {
+    pub(super) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Channels go to another server's registry, and come from there.
+impl Registry {
+    /// Takes out the channels that `leaves` says, but for those without listeners: they are forgotten.
+    pub(super) fn release(&mut self, leaves: impl Fn(&str) -> bool) -> Vec<Moving> {
+        let leaving: Vec<_> = self.channels.keys().filter(|name| leaves(name)).collect();
+        let leaving: Vec<_> = leaving.into_iter().map(Arc::clone).collect();
+        let taken = leaving.into_iter().filter_map(|name| self.take(name));
+        taken.collect()
+    }
+
+    fn take(&mut self, name: Arc<str>) -> Option<Moving> {
+        let channel = self.channels.remove(&name)?;
+        if !self.wanted.remove(&name) {
+            self.left.insert(Arc::clone(&name));
+        }
+        if let Some(place) = channel.lingering {
+            self.lingering.remove(&place);
+        }
+        (!channel.listeners.is_empty()).then_some(Moving(name, channel))
+    }
+
+    /// Whether there are channels that have gone and may still be subscribed here.
+    pub(super) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// The channels that have gone and may still be subscribed here.
+    pub(super) fn take_left(&mut self) -> Vec<String> {
+        self.left.drain().map(|name| name.to_string()).collect()
+    }
+
+    /// Takes in a channel. Its listeners are told of a gap as soon as it is subscribed here.
+    pub(super) fn adopt(&mut self, Moving(name, mut moved): Moving) {
+        // Who left while no server answered for the channel has told nobody.
+        moved.listeners.retain(|_, listener| !listener.is_closed());
+        if moved.listeners.is_empty() {
+            return;
+        }
+        let channel = match self.channels.entry(Arc::clone(&name)) {
+            Entry::Vacant(place) => {
+                self.left.remove(&name);
+                self.wanted.insert(name);
+                place.insert(Channel::new(moved.key))
+            }
+            Entry::Occupied(known) => known.into_mut(),
+        };
+        if let Some(place) = channel.lingering.take() {
+            self.lingering.remove(&place);
+        }
+        channel.listeners.extend(moved.listeners);
+        channel.askers.extend(moved.askers);
+        channel.has_moved = true;
+        if channel.stand == Stand::Confirmed {
+            channel.tell_askers(Ok(()));
+            channel.confirm();
+        }
+    }
+}
+
 /// Messages come.
 impl Registry {
     /// Tells a channel's listeners what came on it.
@@ -249,6 +323,10 @@ impl Registry {
     }
 }
 
+fn next_number() -> u64 {
+    NUMBERS.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Channel {
     fn new(key: Key) -> Self {
         Self {
@@ -257,10 +335,20 @@ impl Channel {
             listeners: HashMap::new(),
             askers: Vec::new(),
             lingering: None,
+            has_moved: false,
         }
     }
 
-    fn listen(&mut self, number: u64, lingering: &mut Lingering) -> Ear {
+    fn confirm(&mut self) {
+        self.stand = Stand::Confirmed;
+        if std::mem::take(&mut self.has_moved) {
+            // Only now: who looks at the state again must not miss what comes while it looks.
+            self.tell(&Notice::Gap);
+        }
+    }
+
+    fn listen(&mut self, lingering: &mut Lingering) -> Ear {
+        let number = next_number();
         if let Some(place) = self.lingering.take() {
             lingering.remove(&place);
         }

@@ -134,3 +134,89 @@ fn too_many_lingering_channels_go_oldest_first_and_in_one_batch() {
     assert_eq!(gone, names[..=AT_ONCE]);
     assert_eq!(registry.next_farewell(LINGER), Some(start + LINGER));
 }
+
+/// Everything of one registry goes to another.
+fn moved(from: &mut Registry, to: &mut Registry) {
+    for channel in from.release(|_| true) {
+        to.adopt(channel);
+    }
+}
+
+#[test]
+fn a_channel_that_moves_takes_its_listeners_along_and_tells_them_of_a_gap_once_it_is_subscribed() {
+    let ((mut from, (listener, mut ear)), mut to) = (confirmed(), Registry::default());
+    moved(&mut from, &mut to);
+    assert_eq!((from.len(), to.len()), (0, 1));
+    assert_eq!(from.take_left(), ["c"], "it is still subscribed there");
+    assert_eq!(to.take_wanted(), ["c"]);
+    assert!(
+        ear.try_recv().is_err(),
+        "who looks too early misses what comes"
+    );
+    to.answer(&["c".to_owned()], Ok(()), now());
+    assert_eq!(ear.try_recv(), Ok(Notice::Gap));
+    assert!(ear.try_recv().is_err());
+    assert_eq!(to.hear("c", &outcome(1)), Heard::Told);
+    assert!(matches!(ear.try_recv(), Ok(Notice::Message(_))));
+    from.leave("c", listener, now());
+    to.leave("c", listener, now());
+    assert!(
+        to.next_farewell(LINGER).is_some(),
+        "nobody listens any more"
+    );
+}
+
+#[test]
+fn who_waits_for_a_channel_that_moves_is_answered_by_the_other_server() {
+    let (mut from, mut to) = (Registry::default(), Registry::default());
+    let (_ear, mut confirmation) = from.join("c", &key(1));
+    moved(&mut from, &mut to);
+    assert!(from.take_wanted().is_empty() && from.take_left().is_empty());
+    let names = to.take_wanted();
+    to.answer(&names, Ok(()), now());
+    assert_eq!(confirmation.try_recv(), Ok(Ok(())));
+}
+
+#[test]
+fn a_channel_that_comes_to_where_it_is_heard_already_is_one_with_it() {
+    let ((mut from, (_, mut first)), (mut to, (_, mut second))) = (confirmed(), confirmed());
+    moved(&mut from, &mut to);
+    assert!(to.take_wanted().is_empty(), "it is subscribed");
+    assert_eq!(first.try_recv(), Ok(Notice::Gap));
+    to.hear("c", &outcome(1));
+    assert!(matches!(first.try_recv(), Ok(Notice::Message(_))));
+    assert_eq!(second.try_recv(), Ok(Notice::Gap));
+    assert!(matches!(second.try_recv(), Ok(Notice::Message(_))));
+}
+
+#[test]
+fn channels_that_nobody_listens_to_do_not_move() {
+    let ((mut from, (listener, _)), mut to) = (confirmed(), Registry::default());
+    from.leave("c", listener, now());
+    moved(&mut from, &mut to);
+    assert_eq!((from.len(), to.len()), (0, 0));
+    assert_eq!(from.next_farewell(LINGER), None);
+    // One whose listener left on the way.
+    let (mut from, ear) = confirmed();
+    let channels = from.release(|_| true);
+    drop(ear);
+    for channel in channels {
+        to.adopt(channel);
+    }
+    assert_eq!(to.len(), 0);
+}
+
+#[test]
+fn a_channel_that_is_wanted_again_is_not_unsubscribed() {
+    let ((mut from, _ear), mut to) = (confirmed(), Registry::default());
+    moved(&mut from, &mut to);
+    moved(&mut to, &mut from);
+    assert_eq!(from.take_wanted(), ["c"]);
+    assert!(from.take_left().is_empty());
+    moved(&mut from, &mut to);
+    let _ear = from.join("c", &key(1));
+    assert!(from.take_left().is_empty());
+    moved(&mut to, &mut from);
+    from.forget();
+    assert!(from.take_left().is_empty());
+}

@@ -226,7 +226,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// The bytes of a bulk string, whatever is in them.
-fn text(value: Value) -> Option<Bytes> {
+pub(super) fn text(value: Value) -> Option<Bytes> {
     match value {
         Value::Bytes(bytes) => Some(bytes),
         Value::String(text) => Some(text.into_inner()),

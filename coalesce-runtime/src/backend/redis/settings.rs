@@ -54,7 +54,8 @@ impl RedisSettings {
         }
     }
 
-    /// How long one question to Redis may take, 250 ms unless set. At least three round trips.
+    /// How long one question to Redis may take, 250 ms unless set. At least three round trips; more than an hour
+    /// is an hour.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }

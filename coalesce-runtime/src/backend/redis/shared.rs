@@ -1,15 +1,15 @@
 //! What every question shares: it is asked to its end, whoever asked it, and its answer is judged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use fred::clients::Client;
 use tokio::task::JoinHandle;
 
-use super::client::Line;
-use super::clock::Clock;
-use super::health::Vitals;
-use super::keyspace::Keyspace;
+use super::keyspace::{Keyspace, slot_of};
+use super::node::Node;
+use super::nodes::Nodes;
 use super::replies::Said;
 use super::script::{Call, LOOK, Script};
 use crate::engine::ask::RenewAsk;
@@ -23,10 +23,7 @@ const RENEWED_AT_ONCE: usize = 100;
 /// What a question needs to be asked to its end, whoever asked it.
 pub(super) struct Shared {
     pub(super) names: Keyspace,
-    pub(super) clock: Arc<Clock>,
-    pub(super) vitals: Arc<Vitals>,
-    pub(super) reads: Arc<Line>,
-    pub(super) scripts: Arc<Line>,
+    pub(super) nodes: Arc<Nodes>,
 }
 
 impl Shared {
@@ -43,22 +40,30 @@ impl Shared {
     }
 
     async fn run(&self, script: &Script, call: Call) -> Result<Said, Fault> {
-        let (said, sent) = self.scripts.run(script, call).await?;
-        self.clock.refine(said.at, sent);
-        Ok(said)
+        let run = |node: Arc<Node>, turn| {
+            let call = &call;
+            async move { node.run(script, call, turn).await }
+        };
+        self.nodes.ask(call.slot, self.deadline(), run).await
+    }
+
+    /// How long one question may take.
+    pub(super) fn deadline(&self) -> Duration {
+        self.nodes.profile.deadline()
     }
 
     pub(super) async fn read(self: &Arc<Self>, key: &Key) -> Result<Option<Bytes>, Fault> {
-        if self.clock.known().is_none() {
-            // What is read now could not be judged: its age is the server's business.
-            let (time, sent) = self.reads.time(&self.reads.client()).await?;
-            self.clock.refine(time, sent);
-        }
-        let client = self.reads.client();
-        let state = self.reads.get(self.names.state(key)).await?;
-        match state {
-            Some(bytes) if is_of_another(key, &bytes) => self.look_again(key, bytes, &client).await,
-            state => Ok(state),
+        let name = self.names.state(key);
+        let read = |node: Arc<Node>, turn| {
+            let name = name.clone();
+            async move { Ok((node.read(name, turn).await?, node)) }
+        };
+        let asked = self.nodes.ask(slot_of(key), self.deadline(), read);
+        match asked.await? {
+            ((Some(bytes), client), node) if is_of_another(key, &bytes) => {
+                self.look_again(key, bytes, &node, &client).await
+            }
+            ((state, _), _) => Ok(state),
         }
     }
 
@@ -69,19 +74,20 @@ impl Shared {
         self: &Arc<Self>,
         key: &Key,
         first: Bytes,
+        node: &Node,
         client: &Client,
     ) -> Result<Option<Bytes>, Fault> {
         let call = self.names.look(key);
         let second = answer_of(self.start(&LOOK, call, Said::look)).await;
         if second != Ok(Some(first)) {
-            self.reads.distrust(client);
+            node.reads.distrust(client);
         }
         second
     }
 
     /// One run for many locks; in a cluster one for each, since a run reaches one slot.
     pub(super) fn renewals(&self, asks: &[RenewAsk]) -> Vec<(Call, usize)> {
-        let at_once = if self.scripts.profile.is_clustered() {
+        let at_once = if self.nodes.is_clustered() {
             1
         } else {
             RENEWED_AT_ONCE

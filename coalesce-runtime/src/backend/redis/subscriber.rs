@@ -1,6 +1,6 @@
 //! The subscriber: the process's ear, on a connection of its own on which only PING's reply matters.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,13 +10,11 @@ use fred::types::{Message, Value};
 use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::timeout;
 
 use super::client::Line;
 use super::keeper::Task;
-use super::registry::{Ear, Heard, Registry};
+use super::registry::{Confirmation, Ear, Heard, Moving, Registry};
 use super::subscribing::Conversation;
-use crate::ports::coordinator::{Interest, Listener};
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
 use crate::words::key::Key;
@@ -69,54 +67,50 @@ impl Subscriber {
         vec![Task::spawn(hearing), conversation.spawn()]
     }
 
-    /// A listener on a channel that is subscribed already and sound.
-    pub(super) fn listening(self: &Arc<Self>, name: &str) -> Option<Listener> {
+    /// An ear on a channel that is subscribed already and sound.
+    pub(super) fn join_confirmed(&self, name: &str) -> Option<Ear> {
         if !self.line.is_connected() {
             return None;
         }
         let mut state = self.state();
-        let ear = state.sound.then(|| state.registry.join_confirmed(name))??;
-        Some(self.listener(name, ear))
+        state.sound.then(|| state.registry.join_confirmed(name))?
     }
 
-    /// A listener on a channel; the answer comes when the server has confirmed the subscription.
-    pub(super) async fn listen(self: &Arc<Self>, name: &str, key: &Key) -> Result<Listener, Fault> {
-        if let Some(listener) = self.listening(name) {
-            return Ok(listener);
+    /// An ear on a channel, and what tells it when the server has confirmed the subscription.
+    pub(super) fn join(&self, name: &str, key: &Key) -> Result<(Ear, Confirmation), Fault> {
+        let mut state = self.state();
+        if state.is_refused(now()) {
+            return Err(Fault::Refused);
         }
-        let (ear, confirmation) = {
-            let mut state = self.state();
-            if state.is_refused(now()) {
-                return Err(Fault::Refused);
-            }
-            if !self.line.is_connected() {
-                return Err(Fault::Disconnected);
-            }
-            state.registry.join(name, key)
-        };
-        let listener = self.listener(name, ear);
+        if !self.line.is_connected() {
+            return Err(Fault::Disconnected);
+        }
+        let joined = state.registry.join(name, key);
         self.bell.notify_one();
-        match timeout(self.line.profile.deadline(), confirmation).await {
-            Ok(Ok(answer)) => answer.map(|()| listener),
-            Ok(Err(_)) => Err(Fault::Disconnected),
-            Err(_) => Err(Fault::Timeout),
-        }
+        Ok(joined)
     }
 
-    fn listener(self: &Arc<Self>, name: &str, (number, notices): Ear) -> Listener {
-        let (subscriber, name) = (Arc::downgrade(self), name.to_owned());
-        let farewell = move || {
-            let subscriber = Weak::upgrade(&subscriber);
-            subscriber.inspect(|subscriber| subscriber.leave(&name, number));
-        };
-        Listener::new(notices, Interest::new(farewell))
-    }
-
-    fn leave(&self, name: &str, listener: u64) {
-        let sooner = self.state().registry.leave(name, listener, now());
-        if sooner {
+    pub(super) fn leave(&self, name: &str, listener: u64) {
+        let mut state = self.state();
+        if state.registry.has(name) && state.registry.leave(name, listener, now()) {
             self.bell.notify_one();
         }
+    }
+
+    /// Gives away the channels that `leaves` says.
+    pub(super) fn release(&self, leaves: impl Fn(&str) -> bool) -> Vec<Moving> {
+        let mut state = self.state();
+        let channels = state.registry.release(leaves);
+        if state.registry.has_left() {
+            self.bell.notify_one();
+        }
+        channels
+    }
+
+    /// Takes in a channel of another server.
+    pub(super) fn adopt(&self, channel: Moving) {
+        self.state().registry.adopt(channel);
+        self.bell.notify_one();
     }
 
     /// How many channels are subscribed or about to be.

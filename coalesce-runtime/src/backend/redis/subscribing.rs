@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use fred::clients::Client;
 use fred::interfaces::{ClientLike as _, EventInterface as _};
-use fred::types::ClusterStateChange;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{sleep, sleep_until};
 
 use super::client::Sentence;
@@ -48,7 +47,6 @@ impl Conversation {
     /// Starts it. It ends with its client.
     pub(super) fn spawn(mut self) -> Task {
         let mut arrivals = self.client.reconnect_rx();
-        let mut changes = self.client.cluster_change_rx();
         self.lose();
         Task::spawn(async move {
             loop {
@@ -57,11 +55,11 @@ impl Conversation {
                         Err(RecvError::Closed) => return,
                         _ => self.arrived = true,
                     },
-                    change = changes.recv() => self.arrived |= has_moved(change),
                     () = self.subscriber.bell.notified() => {}
                     () = until(self.next_alarm()) => {}
                 }
-                drain(&mut arrivals);
+                // One that comes with something else is not to be lost.
+                self.arrived |= drained(&mut arrivals);
                 self.speak().await;
             }
         })
@@ -88,6 +86,7 @@ impl Conversation {
         } else if self.subscriber.state().sound {
             // A failure has been told to those who asked, and the client is given up.
             let _ = self.subscribe_wanted().await;
+            self.unsubscribe_left().await;
             self.unsubscribe_overdue().await;
         }
     }
@@ -114,6 +113,12 @@ impl Conversation {
         let mut state = self.subscriber.state();
         state.registry.answer(&names, answer, now());
         answer
+    }
+
+    /// What another server answers for now is heard there.
+    async fn unsubscribe_left(&mut self) {
+        let names = self.subscriber.state().registry.take_left();
+        let _ = self.say(&names, Sentence::Unsubscribe).await;
     }
 
     async fn unsubscribe_overdue(&mut self) {
@@ -173,23 +178,42 @@ impl Conversation {
     }
 }
 
-/// Whether the node with the subscriptions may be another one now.
-fn has_moved(change: Result<Vec<ClusterStateChange>, RecvError>) -> bool {
-    change.is_ok_and(|changes| {
-        changes
-            .iter()
-            .any(|change| *change != ClusterStateChange::Rebalance)
-    })
-}
-
-/// Several connections that arrived at once are one reason to subscribe.
-fn drain<T: Clone>(events: &mut Receiver<T>) {
-    while events.try_recv().is_ok() {}
+/// Takes what has come at once, which is one reason to subscribe. Whether there was any.
+fn drained<T: Clone>(events: &mut Receiver<T>) -> bool {
+    let mut any = false;
+    while !matches!(
+        events.try_recv(),
+        Err(TryRecvError::Empty | TryRecvError::Closed)
+    ) {
+        any = true;
+    }
+    any
 }
 
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_with_something_else_is_not_lost() {
+        let (send, mut events) = tokio::sync::broadcast::channel(2);
+        assert!(!drained(&mut events));
+        let _ = send.send(());
+        assert!(drained(&mut events));
+        assert!(!drained(&mut events));
+        // More than there is room for.
+        for _ in 0..5 {
+            let _ = send.send(());
+        }
+        assert!(drained(&mut events));
+        drop(send);
+        assert!(!drained(&mut events));
     }
 }

@@ -1,10 +1,13 @@
 //! The kill switch in Redis: a hash, a channel of the same name, and the namespaces that there are to switch.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fred::util::redis_keyslot;
 
 use super::RedisCoordinator;
+use super::node::Node;
 use super::replies::Said;
 use super::script::{ANNOUNCE, SWITCH};
 use crate::ports::coordinator::{Listener, Reply};
@@ -16,7 +19,15 @@ const NAMES_AT_ONCE: usize = 100;
 impl RedisCoordinator {
     pub(super) fn read_switches(&self) -> Reply<'_, Vec<(String, String)>> {
         let shared = &self.0.shared;
-        Box::pin(shared.reads.hash(shared.names.switch()))
+        Box::pin(async move {
+            let name = shared.names.switch();
+            let read = |node: Arc<Node>, turn| {
+                let name = name.clone();
+                async move { node.reads.hash(name, turn).await }
+            };
+            let slot = redis_keyslot(name.as_bytes());
+            shared.nodes.ask(slot, shared.deadline(), read).await
+        })
     }
 
     pub(super) fn write_switch(
@@ -44,20 +55,28 @@ impl RedisCoordinator {
 
     pub(super) fn read_names(&self) -> Reply<'_, Vec<String>> {
         let shared = &self.0.shared;
-        Box::pin(shared.reads.members(shared.names.known()))
+        Box::pin(async move {
+            let name = shared.names.known();
+            let read = |node: Arc<Node>, turn| {
+                let name = name.clone();
+                async move { node.reads.members(name, turn).await }
+            };
+            let slot = redis_keyslot(name.as_bytes());
+            shared.nodes.ask(slot, shared.deadline(), read).await
+        })
     }
 
     pub(super) fn hear_of_switches(&self) -> Reply<'_, Listener> {
         Box::pin(async move {
             let name = self.0.shared.names.switch();
-            self.0.subscriber.listen(&name, switch_key()).await
+            self.0.shared.nodes.listen(&name, switch_key()).await
         })
     }
 
     /// The channels of keys: all but the switch's.
     pub(super) fn key_subscriptions(&self) -> usize {
-        let subscriber = &self.0.subscriber;
-        let switch = subscriber.has(&self.0.shared.names.switch());
-        subscriber.len() - usize::from(switch)
+        let nodes = &self.0.shared.nodes;
+        let switch = nodes.has_channel(&self.0.shared.names.switch());
+        nodes.channels().saturating_sub(usize::from(switch))
     }
 }

@@ -157,12 +157,19 @@ impl Cluster {
     /// Moves the slot of a key, with all that is in it, to the primary in another place; the key is named
     /// by any name in that slot.
     pub fn move_slot(&self, key: &str, to: usize) {
-        let from = &self.nodes[self.primary_of(key)];
-        let to = &self.nodes[to];
-        let slot = from
-            .command(&["CLUSTER", "KEYSLOT", key])
-            .number()
-            .to_string();
+        let from = &self.nodes[self.begin_to_move(key, to)];
+        let (to, slot) = (&self.nodes[to], slot_of(from, key));
+        for node in [to, from] {
+            ok(node, &["CLUSTER", "SETSLOT", &slot, "NODE", &id(to)]);
+        }
+    }
+
+    /// The same without an end: all that is there has been moved, and the slot has not. The place that it is
+    /// moved from.
+    pub fn begin_to_move(&self, key: &str, to: usize) -> usize {
+        let place = self.primary_of(key);
+        let (from, to) = (&self.nodes[place], &self.nodes[to]);
+        let slot = slot_of(from, key);
         ok(to, &["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(from)]);
         ok(from, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(to)]);
         loop {
@@ -178,10 +185,13 @@ impl Cluster {
                 from.command(&["MIGRATE", "127.0.0.1", &port, &key, "0", "1000"]);
             }
         }
-        for node in [to, from] {
-            ok(node, &["CLUSTER", "SETSLOT", &slot, "NODE", &id(to)]);
-        }
+        place
     }
+}
+
+fn slot_of(node: &RedisServer, key: &str) -> String {
+    let slot = node.command(&["CLUSTER", "KEYSLOT", key]);
+    slot.number().to_string()
 }
 
 fn ok(node: &RedisServer, words: &[&str]) {

@@ -23,8 +23,8 @@ impl Coordinator for Late {
         self.memory.kind()
     }
 
-    fn clock(&self) -> ServerClock {
-        self.memory.clock()
+    fn clock(&self, key: &Key) -> ServerClock {
+        self.memory.clock(key)
     }
 
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {

@@ -1,0 +1,263 @@
+//! The survey: asks now and then who serves what in a cluster, and keeps the nodes up to what it hears.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fred::clients::Client;
+use fred::error::{Error, ErrorKind};
+use fred::interfaces::ClientLike as _;
+use fred::types::config::Options;
+use fred::types::{ClusterHash, CustomCommand, Value};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::fault::fault_of;
+use super::keeper::Task;
+use super::nodes::Nodes;
+use super::pace::{BEAT, Found, Pace};
+use super::slots::{Place, SlotTable};
+use crate::words::clock::now;
+use crate::words::fault::Fault;
+
+/// How long a node may take for its table.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long a node that is not connected to may take, from the first packet to its table.
+const FIRST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// So many of the nodes that are well are asked at once: one may hang and not be known to, or be cut off from
+/// the others and not know what they know.
+const ASKED_AT_ONCE: usize = 3;
+
+/// How much longer the others may take than the first that answers.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// Events of a client that nobody listens to.
+const NO_ROOM: usize = 1;
+
+/// Starts it. It never ends by itself.
+pub(super) fn spawn(nodes: &Arc<Nodes>) -> Task {
+    let nodes = Arc::clone(nodes);
+    Task::spawn(async move {
+        // A survey may take long, and a question is waiting for the stranger.
+        tokio::join!(keep_company(&nodes), keep_up(&nodes));
+    })
+}
+
+async fn keep_company(nodes: &Nodes) {
+    loop {
+        nodes.meet_strangers();
+        tokio::select! {
+            () = nodes.door.notified() => {}
+            () = sleep(BEAT) => {}
+        }
+    }
+}
+
+async fn keep_up(nodes: &Nodes) {
+    let mut pace = Pace::default();
+    loop {
+        let pause = pace.pause(nodes.are_well(), now());
+        if pause == Some(Duration::ZERO) {
+            let found = survey(nodes).await;
+            pace.surveyed(found, now(), 0.5 + fastrand::f64());
+            continue;
+        }
+        tokio::select! {
+            () = nodes.bell.notified(), if !pace.wanted => pace.wanted = true,
+            () = sleep(pause.unwrap_or(BEAT)) => {}
+        }
+    }
+}
+
+/// What a node told, or why it told nothing.
+type Told = Result<SlotTable, Fault>;
+
+/// Asks nodes that are well, and if none of them answers, every address that was ever named.
+async fn survey(nodes: &Nodes) -> Found {
+    let views = match views_of(well(nodes)).await {
+        Err(_) => views_of(named(nodes)).await,
+        views => views,
+    };
+    let views = match views {
+        Ok(views) => views,
+        Err(fault) => {
+            // Where nobody answers, a wrong password shows nowhere else.
+            nodes.vitals.note_fault(fault);
+            return Found::Nobody;
+        }
+    };
+    let disputed = views.0.len() > 1;
+    let is_news = nodes.settle(views.best());
+    match (disputed, is_news) {
+        (true, _) => Found::Dispute,
+        (false, true) => Found::News,
+        (false, false) => Found::Same,
+    }
+}
+
+/// Some of the nodes that are well, each time others.
+fn well(nodes: &Nodes) -> JoinSet<Told> {
+    let mut well = nodes.all();
+    well.retain(|node| node.is_well());
+    fastrand::shuffle(&mut well);
+    let asked = well.into_iter().take(ASKED_AT_ONCE);
+    let asked = asked.map(|node| async move {
+        let reply = slots(&node.reads.client()).await;
+        read(reply, &node.place)
+    });
+    asked.collect()
+}
+
+/// Every address: of the URL, and those that nodes have named.
+fn named(nodes: &Nodes) -> JoinSet<Told> {
+    let map = nodes.map();
+    let heard_of = map.table.primaries().iter().chain(map.table.replicas());
+    let mut places: Vec<_> = nodes.seeds.iter().chain(heard_of).collect();
+    places.sort();
+    places.dedup();
+    let asked = places.into_iter().map(|place| {
+        let (client, place) = (nodes.profile.at(place).client(NO_ROOM), place.clone());
+        async move { read(at_first(&client).await, &place) }
+    });
+    asked.collect()
+}
+
+fn read(reply: Result<Value, Error>, asked: &Place) -> Told {
+    let reply = reply.map_err(|error| fault_of(&error))?;
+    SlotTable::read(reply, asked).ok_or(Fault::Refused)
+}
+
+/// The same of a node that is not connected to.
+async fn at_first(client: &Client) -> Result<Value, Error> {
+    let asked = async {
+        let _connection = connected(client).await?;
+        slots(client).await
+    };
+    let silent = Err(Error::new(ErrorKind::Timeout, "no answer"));
+    timeout(FIRST_PATIENCE, asked).await.unwrap_or(silent)
+}
+
+/// A connection that ends with the task which is answered. The client's own way to wait for one leaves it
+/// open when nobody waits any more.
+async fn connected(client: &Client) -> Result<Task<Result<(), Error>>, Error> {
+    let mut connection = None;
+    let connecting = async {
+        connection = Some(Task::of(client.connect()));
+        pending::<()>().await;
+    };
+    tokio::select! {
+        // What comes of it is heard by those who have begun to wait.
+        biased;
+        connected = client.wait_for_connect() => connected?,
+        () = connecting => {}
+    }
+    connection.ok_or_else(Error::new_canceled)
+}
+
+async fn slots(client: &Client) -> Result<Value, Error> {
+    let limits = Options {
+        timeout: Some(PATIENCE),
+        max_attempts: Some(1),
+        fail_fast: true,
+        ..Options::default()
+    };
+    let command = CustomCommand::new_static("CLUSTER", ClusterHash::FirstKey, false);
+    let limited = client.with_options(&limits);
+    limited.custom(command, vec!["SLOTS"]).await
+}
+
+/// Different tables, each with the number of those who have told it.
+struct Views(Vec<(SlotTable, usize)>);
+
+impl Views {
+    fn add(&mut self, table: SlotTable) {
+        match self.0.iter_mut().find(|(view, _)| view.agrees(&table)) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((table, 1)),
+        }
+    }
+
+    /// What most of them have told, of several such the first.
+    fn best(self) -> SlotTable {
+        let best = self.0.into_iter().rev().max_by_key(|(_, count)| *count);
+        best.map(|(table, _)| table).unwrap_or_default()
+    }
+}
+
+/// The first table that anybody has to show, and those that come soon after it.
+async fn views_of(mut asked: JoinSet<Told>) -> Result<Views, Fault> {
+    let mut views = Views(Vec::new());
+    views.add(first_of(&mut asked).await?);
+    let others = async {
+        while let Ok(table) = first_of(&mut asked).await {
+            views.add(table);
+        }
+    };
+    let _ = timeout(GRACE, others).await;
+    Ok(views)
+}
+
+async fn first_of(asked: &mut JoinSet<Told>) -> Told {
+    let mut told = Err(Fault::Disconnected);
+    while let Some(answer) = asked.join_next().await {
+        told = answer.unwrap_or(Err(Fault::Disconnected));
+        if told.is_ok() {
+            break;
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(port: u16) -> SlotTable {
+        SlotTable::of_one(Place::new("h", port))
+    }
+
+    /// Which of these tables is settled, and how many different ones there are.
+    fn best(ports: &[u16]) -> (u16, usize) {
+        let mut views = Views(Vec::new());
+        for port in ports {
+            views.add(table(*port));
+        }
+        let different = views.0.len();
+        (views.best().of(0).unwrap().port, different)
+    }
+
+    #[test]
+    fn a_node_that_is_cut_off_from_the_others_is_not_believed() {
+        assert_eq!(best(&[1, 2, 2]), (2, 2));
+        assert_eq!(best(&[2, 1, 2]), (2, 2));
+        assert_eq!(best(&[2, 2, 2]), (2, 1));
+        assert_eq!(best(&[1, 2]), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_others_are_waited_for_a_little_longer_than_the_first() {
+        let mut asked = JoinSet::new();
+        for (after, told) in [
+            (1, Err(Fault::Refused)),
+            (2, Ok(table(1))),
+            (3, Err(Fault::Timeout)),
+            (30, Ok(table(2))),
+            (40, Ok(table(2))),
+            (400, Ok(table(1))),
+        ] {
+            asked.spawn(async move {
+                sleep(Duration::from_millis(after)).await;
+                told
+            });
+        }
+        let views = views_of(asked).await.unwrap();
+        let counts: Vec<_> = views.0.iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [1, 2]);
+        assert_eq!(
+            views_of(JoinSet::new()).await.err(),
+            Some(Fault::Disconnected)
+        );
+    }
+}

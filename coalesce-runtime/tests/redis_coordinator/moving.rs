@@ -1,0 +1,171 @@
+//! Slots of a cluster that move, or are being moved: their keys are shared all the time.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use coalesce_runtime::RedisCoordinator;
+use coalesce_runtime::coordination::{
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice, Seen,
+    Status,
+};
+
+use crate::cluster::{cluster, coordinator, coordinator_of, is_complete, keys_on, meet};
+use crate::server::{
+    LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, state, token,
+};
+
+/// Marks a slot as being moved, with the names of key `number` that are there.
+fn begin_to_move(number: u32, from: &Server, to: &Server) {
+    let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);
+    let id = |node: &Server| node.ask(&["CLUSTER", "MYID"]);
+    let importing = ["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(from)];
+    assert_eq!(to.ask(&importing), "OK");
+    let migrating = ["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(to)];
+    assert_eq!(from.ask(&migrating), "OK");
+    for name in [lock(number), state(number)] {
+        from.ask(&[
+            "MIGRATE",
+            "127.0.0.1",
+            &to.port.to_string(),
+            &name,
+            "0",
+            "1000",
+        ]);
+    }
+}
+
+fn end_the_move(number: u32, from: &Server, to: &Server) {
+    let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);
+    let id = to.ask(&["CLUSTER", "MYID"]);
+    for node in [to, from] {
+        assert_eq!(node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]), "OK");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_has_moved_is_followed_once_and_its_listeners_go_along() {
+    let nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    let (moved, token) = (key(number), token(1));
+    let mut listener = coordinator.listen(&moved).await.unwrap();
+    begin_to_move(number, &nodes[0], &nodes[1]);
+    end_the_move(number, &nodes[0], &nodes[1]);
+    nodes[0].ask(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(coordinator.begin(&moved, &begin(token)).await, Ok(LEAD));
+    for _ in 0..20 {
+        assert_eq!(coordinator.read(&moved).await, Ok(None));
+    }
+    assert_eq!(coordinator.health().last_fault, None);
+    assert_eq!(nodes[0].info("errorstats", "errorstat_MOVED:count"), 1);
+    let mut next = async || tokio::time::timeout(5 * SECOND, listener.next()).await;
+    assert_eq!(next().await, Ok(Notice::Gap));
+    let channel = format!("coalesce:notify:{{shop::get_order:{number}}}");
+    let listeners = |node: &Server| node.ask(&["PUBSUB", "NUMSUB", &channel]);
+    assert_eq!(listeners(&nodes[1]), format!("{channel}\n1"));
+    eventually("it is unsubscribed where it was", || {
+        listeners(&nodes[0]) == format!("{channel}\n0")
+    });
+    assert_eq!(
+        coordinator
+            .abandon(&moved, AbandonAsk::body_failed(token))
+            .await,
+        Ok(true)
+    );
+    let heard = Notice::Message(Message::Abandoned {
+        token,
+        body_failed: true,
+    });
+    assert_eq!(next().await, Ok(heard));
+}
+
+/// A key with a state and a lock, which can be asked for while they are being moved: the state, and the
+/// question of who has the lock.
+async fn held(coordinator: &RedisCoordinator, number: u32) -> (Option<Bytes>, BeginAsk) {
+    let (key, first, second) = (key(number), token(1), token(2));
+    assert_eq!(coordinator.begin(&key, &begin(first)).await, Ok(LEAD));
+    let outcome = finish(envelope(Status::Done, first, b"v"));
+    coordinator.finish(&key, &outcome).await.unwrap();
+    let stored = coordinator.read(&key).await.unwrap();
+    let ask = BeginAsk {
+        seen: Some(Seen::of_state(stored.as_deref())),
+        lease: 60 * SECOND,
+        ..begin(second)
+    };
+    let led = coordinator.begin(&key, &ask).await;
+    assert!(matches!(led, Ok(BeginAnswer::Lead { .. })), "{led:?}");
+    (stored, ask)
+}
+
+/// ASKING counts for the very next command of a connection: whatever else is asked there at that moment,
+/// it is the question that it was meant for.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
+    let nodes = cluster();
+    let rule = "reset on >pw ~coalesce:* &coalesce:* +get +set +del +pexpire +pttl +getrange +eval +evalsha \
+                +publish +time +hello +auth +ping +subscribe +client|id +info +cluster|slots +asking";
+    for node in &nodes {
+        let words = ["ACL", "SETUSER", "least"].into_iter();
+        let words: Vec<_> = words.chain(rule.split_whitespace()).collect();
+        assert_eq!(node.ask(&words), "OK");
+    }
+    let coordinator = coordinator_of("least:pw@", &nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    let (moving, second) = (key(number), token(2));
+    let (stored, seen) = held(&coordinator, number).await;
+    begin_to_move(number, &nodes[0], &nodes[1]);
+
+    let others: Vec<_> = keys_on(&nodes[1]).take(8).collect();
+    let others = others.into_iter().map(|other| {
+        let coordinator = coordinator.clone();
+        tokio::spawn(async move {
+            for _ in 0..50 {
+                assert_eq!(coordinator.read(&key(other)).await, Ok(None));
+            }
+        })
+    });
+    let others: Vec<_> = others.collect();
+    nodes[1].ask(&["CONFIG", "RESETSTAT"]);
+    for _ in 0..100 {
+        assert_eq!(coordinator.read(&moving).await, Ok(stored.clone()));
+        let again = coordinator.begin(&moving, &seen).await;
+        assert!(matches!(again, Ok(BeginAnswer::Lead { .. })), "{again:?}");
+    }
+    for other in others {
+        other.await.unwrap();
+    }
+    let outcome = finish(envelope(Status::Done, second, b"w"));
+    let finished = coordinator.finish(&moving, &outcome).await;
+    assert_eq!(finished, Ok(FinishAnswer::Stored));
+    assert_eq!(nodes[0].info("errorstats", "errorstat_ASK:count"), 201);
+    assert_eq!(nodes[1].info("errorstats", "errorstat_MOVED:count"), 0);
+    assert_eq!(coordinator.health().last_fault, None);
+}
+
+/// The first slot of a node that is new to the cluster: no table names it while the slot is being moved.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_is_moved_to_a_node_without_any_is_shared_all_the_time() {
+    let mut nodes = cluster();
+    let coordinator = coordinator(&nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    let (moving, (stored, seen)) = (key(number), held(&coordinator, number).await);
+    nodes.push(Server::start_node());
+    meet(&nodes[3], &nodes[0]);
+    is_complete(&nodes);
+    begin_to_move(number, &nodes[0], &nodes[3]);
+    nodes[3].ask(&["CONFIG", "RESETSTAT"]);
+    let share_for_a_second = async || {
+        let started = Instant::now();
+        while started.elapsed() < SECOND {
+            assert_eq!(coordinator.read(&moving).await, Ok(stored.clone()));
+            let again = coordinator.begin(&moving, &seen).await;
+            assert!(matches!(again, Ok(BeginAnswer::Lead { .. })), "{again:?}");
+        }
+    };
+    share_for_a_second().await;
+    // Its three lines were connected once; one more connection asks.
+    assert_eq!(nodes[3].info("stats", "total_connections_received"), 4);
+    end_the_move(number, &nodes[0], &nodes[3]);
+    share_for_a_second().await;
+    assert_eq!(coordinator.health().last_fault, None);
+}
