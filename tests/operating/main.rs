@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 /// The rights that no day with a single node needs, and where they are seen to be needed: keys of a slot that is being
-/// moved, `coalesce-runtime/tests/redis_coordinator/cluster.rs`.
+/// moved, `coalesce-runtime/tests/redis_coordinator/moving.rs`.
 const NEEDED_ELSEWHERE: [&str; 1] = ["+asking"];
 
 const PAGE: &str = include_str!("../../docs/operating.md");
