@@ -37,25 +37,17 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// What the builder cannot be told beside this backend, and a deadline that is too long for its lease.
-    pub(super) fn problems(&self, beside: &[(&str, bool)], longest: Duration) -> Vec<Problem> {
-        let Self::Given(coordinator) = self else {
+    /// What the builder cannot be told beside this backend.
+    pub(super) fn problems(&self, beside: &[(&str, bool)]) -> Vec<Problem> {
+        let Self::Given(_) = self else {
             return Vec::new();
         };
         let said = beside.iter().filter(|(_, is_said)| *is_said);
-        let mut problems: Vec<_> = said
-            .map(|(option, _)| {
-                let why =
-                    "a coordinator that is brought along has its own: say it where that is made";
-                problem(option, why.to_owned())
-            })
-            .collect();
-        // Others answer at once, or know what they do.
-        if coordinator.kind() == "redis" && coordinator.deadline() > longest {
-            let why = "the deadline of its operations is above a sixth of the lease";
-            problems.push(problem("coordinator", why.to_owned()));
-        }
-        problems
+        said.map(|(option, _)| {
+            let why = "a coordinator that is brought along has its own: say it where that is made";
+            problem(option, why.to_owned())
+        })
+        .collect()
     }
 
     /// The coordinator; `None`: there is none, and why is among the problems, or they are reason enough.

@@ -81,8 +81,8 @@ impl CoalescerBuilder {
     /// Coordinates through this coordinator. Coalescers that share one behave like processes that
     /// share a Redis.
     ///
-    /// It is as it was made: a prefix or an operation deadline beside it is refused, and so is a Redis coordinator
-    /// whose deadline is above a sixth of the lease.
+    /// It is taken as it was made: a prefix or an operation deadline beside it is refused. Its own deadline should be a
+    /// sixth of the lease at most, so that a renewal without an answer and the next one fit into a lease.
     pub fn coordinator(self, coordinator: Arc<dyn Coordinator>) -> Self {
         Self {
             backend: Backend::Given(coordinator),
@@ -264,7 +264,7 @@ impl CoalescerBuilder {
             ("prefix", self.prefix.is_some()),
             ("operation_deadline", self.deadline.is_some()),
         ];
-        problems.extend(self.backend.problems(&beside, lease / 6));
+        problems.extend(self.backend.problems(&beside));
         if poll.widest < poll.first {
             problems.push(problem(
                 "polls",

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coalesce_runtime::{
-    Coalescer, CoalescerBuilder, MemoryCoordinator, RedisCoordinator, RedisSettings,
-};
+use coalesce_runtime::{Coalescer, CoalescerBuilder, MemoryCoordinator};
 use tokio::time::Instant;
 
 use crate::fleet::{Ledger, MS, retaining};
@@ -119,27 +117,6 @@ async fn a_deadline_above_a_sixth_of_the_lease_is_refused() {
     };
     assert!(with(200).build().await.is_ok());
     let problems = with(201).build().await.unwrap_err().to_string();
-    assert!(problems.contains("a sixth of the lease"), "{problems}");
-}
-
-async fn of_redis(deadline: Duration) -> Arc<RedisCoordinator> {
-    // Nobody listens there.
-    let settings = RedisSettings::new("redis://127.0.0.1:1").deadline(deadline);
-    Arc::new(RedisCoordinator::connect(settings).await.unwrap())
-}
-
-#[tokio::test]
-async fn the_deadline_of_a_redis_coordinator_that_is_brought_along_is_looked_at_too() {
-    let with = async |millis: u32| {
-        let builder = Coalescer::builder().lease(1_200 * MS);
-        builder
-            .coordinator(of_redis(millis * MS).await)
-            .build()
-            .await
-    };
-    assert!(with(200).await.is_ok());
-    let problems = with(201).await.unwrap_err().to_string();
-    assert!(problems.contains("coordinator: "), "{problems}");
     assert!(problems.contains("a sixth of the lease"), "{problems}");
 }
 
