@@ -26,7 +26,7 @@ use options::Options;
 use run::Stage;
 use server::Server;
 use show::Progress;
-use wire::Failure;
+use wire::{Failure, Plan};
 
 /// A promise was broken.
 const BROKEN: u8 = 1;
@@ -52,9 +52,9 @@ async fn main() -> ExitCode {
 }
 
 async fn be_a_pod(plan: &str) -> Result<ExitCode, Failure> {
-    let plan = serde_json::from_str(plan)?;
+    let plan: Plan = serde_json::from_str(plan)?;
     // Redis comes with the environment, as it does for a service.
-    let builder = Coalescer::builder();
+    let builder = Coalescer::builder().prefix(&plan.prefix);
     pod::serve(plan, builder, tokio::io::stdin(), tokio::io::stdout()).await?;
     Ok(ExitCode::SUCCESS)
 }

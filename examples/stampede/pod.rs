@@ -52,7 +52,6 @@ where
 
 async fn open(plan: &Plan, builder: CoalescerBuilder) -> Result<Shop, Failure> {
     let coalescer = builder
-        .prefix(&plan.prefix)
         .value("STAMPEDE_RUN", &plan.run)
         .value("STAMPEDE_COALESCE", plan.coalesced.to_string())
         .build()

@@ -35,8 +35,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Outermost<T> {
     }
 }
 
-/// Whether `value` is an `Err`. It is asked for its outermost layer alone.
+/// Whether `value` is an `Err`. Only a `Result` is looked at, and its outermost layer alone: everything else is written
+/// once, by who has to write it.
 pub(crate) fn is_err<T: Serialize + ?Sized>(value: &T) -> bool {
+    if !std::any::type_name::<T>().starts_with("core::result::Result<") {
+        return false;
+    }
     let is_err = Cell::default();
     // A formatter is a serializer that refuses whatever has parts. What it writes goes nowhere.
     let _ = fmt::write(&mut Nowhere, format_args!("{}", Glance(value, &is_err)));

@@ -86,14 +86,23 @@ fn a_longer_list_is_no_option() {
     assert!(read.is_none());
 }
 
+/// A value that is not to be written before its time.
+struct Unlooked;
+
+impl Serialize for Unlooked {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        unreachable!("nobody has to write it")
+    }
+}
+
 #[test]
 fn an_err_is_seen_in_the_outermost_layer_alone() {
     assert!(is_err(&Err::<u8, _>("no")));
     assert!(is_err(&Err::<u8, _>(Kind::Two(1, "b".to_owned()))));
-    assert!(is_err(&Box::new(Err::<u8, _>(()))));
     assert!(!is_err(&Ok::<_, u8>(Err::<u8, _>("no"))));
     assert!(!is_err(&Some(Err::<u8, _>("no"))));
     assert!(!is_err(&vec![Err::<u8, _>("no")]));
     assert!(!is_err(&Kind::One(Some(1))));
+    assert!(!is_err(&Unlooked));
     assert!(!is_err("no") && !is_err(&()) && !is_err(&1.5_f64));
 }
