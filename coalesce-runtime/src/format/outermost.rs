@@ -36,7 +36,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Outermost<T> {
 }
 
 /// Whether `value` is an `Err`. Only a `Result` is looked at, and its outermost layer alone: everything else is written
-/// once, by who has to write it.
+/// once, by who has to write it. No code of a user's is run.
 pub(crate) fn is_err<T: Serialize + ?Sized>(value: &T) -> bool {
     if !std::any::type_name::<T>().starts_with("core::result::Result<") {
         return false;
