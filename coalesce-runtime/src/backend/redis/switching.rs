@@ -8,9 +8,11 @@ use fred::util::redis_keyslot;
 
 use super::RedisCoordinator;
 use super::node::Node;
+use super::redirect::{Setback, Turn};
 use super::replies::Said;
 use super::script::{ANNOUNCE, SWITCH};
 use crate::ports::coordinator::{Listener, Reply};
+use crate::words::fault::Fault;
 use crate::words::switch::switch_key;
 
 /// Names in one run of the script: it must not keep the server from others.
@@ -18,16 +20,10 @@ const NAMES_AT_ONCE: usize = 100;
 
 impl RedisCoordinator {
     pub(super) fn read_switches(&self) -> Reply<'_, Vec<(String, String)>> {
-        let shared = &self.0.shared;
-        Box::pin(async move {
-            let name = shared.names.switch();
-            let read = |node: Arc<Node>, turn| {
-                let name = name.clone();
-                async move { node.reads.hash(name, turn).await }
-            };
-            let slot = redis_keyslot(name.as_bytes());
-            shared.nodes.ask(slot, shared.deadline(), read).await
-        })
+        let name = self.0.shared.names.switch();
+        Box::pin(self.at(name, |node, name, turn| async move {
+            node.reads.hash(name, turn).await
+        }))
     }
 
     pub(super) fn write_switch(
@@ -54,16 +50,25 @@ impl RedisCoordinator {
     }
 
     pub(super) fn read_names(&self) -> Reply<'_, Vec<String>> {
+        let name = self.0.shared.names.known();
+        Box::pin(self.at(name, |node, name, turn| async move {
+            node.reads.members(name, turn).await
+        }))
+    }
+
+    /// Reads what has this name, at the server that has it.
+    async fn at<A, F>(
+        &self,
+        name: String,
+        read: impl Fn(Arc<Node>, String, Turn) -> F,
+    ) -> Result<A, Fault>
+    where
+        F: Future<Output = Result<A, Setback>>,
+    {
         let shared = &self.0.shared;
-        Box::pin(async move {
-            let name = shared.names.known();
-            let read = |node: Arc<Node>, turn| {
-                let name = name.clone();
-                async move { node.reads.members(name, turn).await }
-            };
-            let slot = redis_keyslot(name.as_bytes());
-            shared.nodes.ask(slot, shared.deadline(), read).await
-        })
+        let slot = redis_keyslot(name.as_bytes());
+        let read = |node, turn| read(node, name.clone(), turn);
+        shared.nodes.ask(slot, shared.deadline(), read).await
     }
 
     pub(super) fn hear_of_switches(&self) -> Reply<'_, Listener> {
