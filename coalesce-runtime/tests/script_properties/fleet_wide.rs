@@ -38,17 +38,7 @@ impl Redis {
     }
 
     fn every_story_holds<S: Strategy>(&self, stories: &S, holds: impl Fn(&Self, S::Value)) {
-        let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
-            ProptestConfig::default().cases
-        } else {
-            100
-        };
-        let config = ProptestConfig {
-            cases,
-            failure_persistence: None,
-            ..ProptestConfig::default()
-        };
-        let played = TestRunner::new(config).run(stories, |story| {
+        let played = TestRunner::new(crate::stories()).run(stories, |story| {
             self.server.command(&["FLUSHALL"]);
             holds(self, story);
             Ok(())

@@ -25,19 +25,27 @@ use proptest::test_runner::{TestError, TestRunner};
 use self::stage::Stage;
 use self::story::{Script, Step, story_about};
 
-/// Plays stories about one script, between questions of all kinds.
-fn every_story_holds(about: Script) {
+/// A hundred stories, or as many as `PROPTEST_CASES` says.
+fn stories() -> ProptestConfig {
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
         ProptestConfig::default().cases
     } else {
         100
     };
-    let config = ProptestConfig {
+    ProptestConfig {
         cases,
         failure_persistence: None,
-        max_shrink_iters: 2_000,
         ..ProptestConfig::default()
+    }
+}
+
+/// Plays stories about one script, between questions of all kinds.
+fn every_story_holds(about: Script) {
+    let config = ProptestConfig {
+        max_shrink_iters: 2_000,
+        ..stories()
     };
+    let cases = config.cases;
     let stage = Stage::start();
     let played = TestRunner::new(config).run(&story_about(about), |story: Vec<Step>| {
         stage.play(&story).map_err(TestCaseError::fail)
