@@ -50,16 +50,17 @@ fn new_keys(scene: &mut Scene<Cluster>, count: usize, place: usize) -> [Vec<Stri
     [there, elsewhere]
 }
 
-/// How many runs it takes when all pods call this key for the first time, and whether every question was
-/// answered in time.
-fn runs_of(scene: &mut Scene<Cluster>, key: &str) -> (usize, bool) {
-    let unanswered = scene.unanswered();
+/// A body that takes a moment.
+const BODY_MS: u64 = 50;
+
+/// How many runs it takes when all pods call this key for the first time.
+fn runs_of(scene: &mut Scene<Cluster>, key: &str, body_ms: u64) -> usize {
     scene.burst(&Burst {
         keys: vec![key.to_owned()],
-        body_ms: 50,
+        body_ms,
         ..Burst::of(Site::Fresh, 3)
     });
-    (scene.runs_of(key), scene.unanswered() == unanswered)
+    scene.runs_of(key)
 }
 
 /// All pods share a run of each of these keys, as if nothing had happened. A machine that is too busy for
@@ -67,7 +68,9 @@ fn runs_of(scene: &mut Scene<Cluster>, key: &str) -> (usize, bool) {
 fn are_shared(scene: &mut Scene<Cluster>, keys: impl IntoIterator<Item = String>) {
     let (mut shared, mut excused) = (0, 0);
     for key in keys {
-        match runs_of(scene, &key) {
+        let unanswered = scene.unanswered();
+        let runs = runs_of(scene, &key, BODY_MS);
+        match (runs, scene.unanswered() == unanswered) {
             (1, _) => shared += 1,
             (runs, true) => panic!("{runs} runs of {key}"),
             _ => excused += 1,
@@ -80,12 +83,7 @@ fn are_shared(scene: &mut Scene<Cluster>, keys: impl IntoIterator<Item = String>
 /// How many runs it takes when nobody serves the slot of this key. Every process has all its callers before
 /// the first body ends, however busy the machine is.
 fn runs_of_lost(scene: &mut Scene<Cluster>, key: &str) -> usize {
-    scene.burst(&Burst {
-        keys: vec![key.to_owned()],
-        body_ms: 500,
-        ..Burst::of(Site::Fresh, 3)
-    });
-    scene.runs_of(key)
+    runs_of(scene, key, 10 * BODY_MS)
 }
 
 fn set_full_coverage(scene: &Scene<Cluster>, value: &str) {
@@ -154,7 +152,7 @@ fn a_primary_that_dies_or_hangs_costs_the_keys_of_the_others_nothing() {
             are_shared(&mut scene, others.by_ref().take(8));
         }
         let leads = Instant::now();
-        let mut is_shared = || runs_of(&mut scene, &lost.next().expect("a key")).0 == 1;
+        let mut is_shared = || runs_of(&mut scene, &lost.next().expect("a key"), BODY_MS) == 1;
         while !is_shared() {
             // Of the second until its keys are shared, a busy machine may make a few.
             assert!(leads.elapsed() < 5_000 * MS, "{:?}", leads.elapsed());
