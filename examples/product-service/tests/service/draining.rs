@@ -16,10 +16,7 @@ const LAMP: &str = "/api/v1/products/1";
 async fn whoever_is_being_answered_is_answered_to_the_end() {
     let mut fleet = Fleet::of(1, &[("DATABASE_DELAY", "1s"), ("DRAIN_DELAY", "300ms")]).await;
     let answer = tokio::spawn(fleet.asking(0, LAMP));
-    eventually("a read is in flight", async || {
-        fleet.sum("reads").await == 1
-    })
-    .await;
+    fleet.has_read(1).await;
     fleet.replicas[0].tell_to_end();
     eventually("the proxy can know", async || {
         fleet.get(0, "/readyz").await.status() == StatusCode::SERVICE_UNAVAILABLE

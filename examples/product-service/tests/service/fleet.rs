@@ -123,11 +123,19 @@ impl Fleet {
 
     /// Waits for the first read of all, and has the second replica follow it.
     pub(crate) async fn follower_of_the_read(&self, path: &str) -> JoinHandle<Response> {
-        eventually("a read is in flight", async || self.sum("reads").await == 1).await;
+        self.has_read(1).await;
         let follows = tokio::spawn(self.asking(1, path));
         let there = &self.replicas[1].shared.coalescer;
         eventually("the other follows", async || there.subscriptions() == 1).await;
         follows
+    }
+
+    /// Waits until the replicas have begun so many reads of the database. The last may be in flight.
+    pub(crate) async fn has_read(&self, times: u64) {
+        eventually("a read is in flight", async || {
+            self.sum("reads").await == times
+        })
+        .await;
     }
 
     /// A counter of the status, summed over all replicas.
