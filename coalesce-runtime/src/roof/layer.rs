@@ -12,8 +12,9 @@ use crate::ports::headers::Headers;
 
 /// Opens the request scope with each request's headers, so that `header_keys = …` finds them. No round trip.
 ///
-/// It takes any service of HTTP requests: axum's routers, tonic's, hyper's. The bytes of a
-/// value are taken as ISO 8859-1, so that different values are different keys, whatever they are made of. Work that a handler spawns needs [`carry`](crate::carry).
+/// It takes any service of HTTP requests: axum's routers, tonic's, hyper's. The bytes of a value are taken as ISO 8859-1,
+/// so that different values are different keys, whatever they are made of. Work that a handler spawns needs
+/// [`carry`](crate::carry).
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
