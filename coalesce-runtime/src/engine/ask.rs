@@ -139,8 +139,8 @@ pub enum FinishAnswer {
 pub struct AbandonAsk {
     /// The flight.
     pub token: Token,
-    /// Whether its body ended without an outcome: a panic, or a task that was dropped. Who follows tries no third such
-    /// body. Otherwise the flight gives way: its process shuts down, or never heard that it leads.
+    /// Whether its body ended without an outcome, by a panic. Who follows tries no third such body. Otherwise the flight
+    /// gives way: its process shuts down, never heard that it leads, or whoever was to run the body has gone away.
     pub body_failed: bool,
 }
 

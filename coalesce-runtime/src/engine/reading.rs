@@ -55,6 +55,15 @@ fn value(envelope: &Envelope, clocks: &Clocks, now: ServerTime, age: Duration) -
     }
 }
 
+/// Whether two policies mean the same by every state.
+pub(crate) fn reads_alike(one: &Policy, other: &Policy) -> bool {
+    let times = |policy: &Policy| {
+        let clocks = policy.clocks();
+        (clocks.fresh(), clocks.stale(), policy.keep_errors)
+    };
+    times(one) == times(other)
+}
+
 /// How long the state left by a flight lives in Redis.
 ///
 /// Where nothing is retained it is kept for `delivery`, so that followers in other processes can read it.

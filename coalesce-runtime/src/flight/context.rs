@@ -49,12 +49,18 @@ impl Context {
     /// The caller's surroundings, one flight deeper, and inside `span` where somebody wants that.
     pub(crate) fn of_flight(key: &Key, span: &Span) -> Self {
         let outer = INSIDE.try_with(Clone::clone).ok().flatten();
-        let inside = Arc::new(Inside {
-            key: key.clone(),
-            outer,
-        });
+        Self::inside_of(key, outer, span)
+    }
+
+    /// The same for a refresh, which is part of no flight: nobody waits for it.
+    pub(crate) fn of_refresh(key: &Key, span: &Span) -> Self {
+        Self::inside_of(key, None, span)
+    }
+
+    fn inside_of(key: &Key, outer: Option<Arc<Inside>>, span: &Span) -> Self {
+        let key = key.clone();
         Self {
-            inside,
+            inside: Arc::new(Inside { key, outer }),
             headers: Headers::current(),
             span: if span.is_disabled() {
                 Span::current()

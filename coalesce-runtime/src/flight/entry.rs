@@ -17,6 +17,8 @@ use crate::words::key::Key;
 pub(crate) enum Lane {
     /// Ordinary calls: one driver talks to the coordinator for all of them.
     Shared,
+    /// Calls that want a flight and nothing stored: ordinary ones are served what is stored meanwhile.
+    Requested,
     /// Callers that fell back to running the body: one run for this process.
     Solo,
     /// The refresh behind stale answers.

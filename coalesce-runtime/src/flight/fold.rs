@@ -128,7 +128,7 @@ impl Fold {
     /// The same for whatever entry `key` has, because somebody here invalidated it.
     pub(crate) fn detach_key(&self, key: &Key) {
         let mut entries = self.lock();
-        for lane in [Lane::Shared, Lane::Solo] {
+        for lane in [Lane::Shared, Lane::Requested, Lane::Solo] {
             if let Some(entry) = entries.remove(&(lane, key.clone())) {
                 entry.closed.store(true, Ordering::Relaxed);
             }

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::core::Counted;
 use super::driver::Driver;
 use super::heartbeat::{Election, Hold};
-use super::seat::Seat;
+use super::seat::{Ended, Seat};
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::ask::{AbandonAsk, FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
@@ -111,8 +111,18 @@ pub(super) enum LastWord<'a> {
     },
     /// The body brought none.
     BodyFailed,
-    /// There was no body under this lock.
+    /// There was no body under this lock, or it ended with its caller.
     GivesWay,
+}
+
+impl LastWord<'_> {
+    /// What a flight without an outcome is to those who wait for it here.
+    const fn settlement(self) -> Settlement {
+        Settlement::for_all(match self {
+            Self::GivesWay => Verdict::GaveWay,
+            _ => Verdict::Abandoned,
+        })
+    }
 }
 
 /// Runs a body that was prepared beforehand, and reports.
@@ -137,10 +147,10 @@ impl Driver {
         let report = self.body(Some(election.asked_at + pending), runner).await;
         let hold = hold.rest();
         match report {
-            Some(report) => self.bring_home(hold, report).await,
+            Ok(report) => self.bring_home(hold, report).await,
             // A refresh that panics is a failed one: it must pause like any other.
-            None if refreshes => self.bring_home(hold, Report::of_nothing()).await,
-            None => self.abandon(hold).await,
+            Err(_) if refreshes => self.bring_home(hold, Report::of_nothing()).await,
+            Err(word) => self.abandon(hold, word).await,
         }
     }
 
@@ -148,29 +158,29 @@ impl Driver {
     pub(crate) async fn run_solo(mut self, granted: Option<Hold>) {
         let report = self.body(None, None).await;
         self.settle(match &report {
-            Some(report) => report.shared_here(Seen::NOTHING, report.ended),
-            None => Settlement::for_all(Verdict::Abandoned),
+            Ok(report) => report.shared_here(Seen::NOTHING, report.ended),
+            Err(word) => word.settlement(),
         });
         match (granted, report) {
             // Nobody was heard to say that the key is ours: a lock that is gone is not taken again.
-            (Some(hold), Some(report)) => {
+            (Some(hold), Ok(report)) => {
                 let word = LastWord::Outcome {
                     report: &report,
                     may_retake: false,
                 };
                 self.insist(&hold, word).await;
             }
-            (Some(hold), None) => self.insist(&hold, LastWord::BodyFailed).await,
+            (Some(hold), Err(word)) => self.insist(&hold, word).await,
             (None, _) => {}
         }
     }
 
-    /// Waits for the body's report; `None` when nobody brings one.
+    /// Waits for the body's report, or for what is to be said without one.
     async fn body(
         &mut self,
         pending_until: Option<Instant>,
         runner: Option<Runner>,
-    ) -> Option<Report> {
+    ) -> Result<Report, LastWord<'static>> {
         let (sender, mut report) = oneshot::channel();
         let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
         match runner {
@@ -184,7 +194,11 @@ impl Driver {
             tokio::select! {
                 // In this order: a body that has ended counts more than that nobody waits for it.
                 biased;
-                report = &mut report => return report.ok(),
+                ended = &mut report => return match ended {
+                    Ok(Ended::WithReport(report)) => Ok(report),
+                    Ok(Ended::InPanic) => Err(LastWord::BodyFailed),
+                    Err(_) => Err(LastWord::GivesWay),
+                },
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
                 () = reached(look_at) => {
                     look_at = Some(now() + beat);
@@ -335,25 +349,19 @@ impl Driver {
         }
     }
 
-    async fn abandon(&mut self, hold: Hold) {
+    async fn abandon(&mut self, hold: Hold, word: LastWord<'_>) {
         self.core.heartbeat.arrived().await;
-        let freed = self
-            .free(AbandonAsk::body_failed(hold.election().token))
-            .await;
-        self.settle(Settlement::for_all(Verdict::Abandoned));
+        // Unheard, the lease ends by itself, and a follower's poll finds that.
+        let freed = self.say(hold.election(), word).await.is_ok();
+        self.settle(word.settlement());
         if !freed {
             tokio::time::sleep(beat_of(self.core.settings.lease) / 4).await;
-            self.insist(&hold, LastWord::BodyFailed).await;
+            self.insist(&hold, word).await;
         }
     }
 
-    /// Frees the lock, if it holds this token. The answer says whether that has been heard.
-    pub(super) async fn free(&self, ask: AbandonAsk) -> bool {
-        // Unheard, the lease ends by itself, and a follower's poll finds that.
-        self.let_go(ask).await.is_ok()
-    }
-
-    async fn let_go(&self, ask: AbandonAsk) -> Result<(), Fault> {
+    /// Frees the lock, if it holds this token.
+    pub(super) async fn let_go(&self, ask: AbandonAsk) -> Result<(), Fault> {
         let (coordinator, key) = (&self.core.coordinator, self.entry.key());
         coordinator.abandon(key, ask).await.map(drop)
     }

@@ -130,7 +130,8 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         }
         Err(fault) => {
             if fault.may_have_been_executed() {
-                driver.free(AbandonAsk::gives_way(election.token)).await;
+                // Unheard, the lease ends by itself.
+                let _ = driver.let_go(AbandonAsk::gives_way(election.token)).await;
             }
             drop((asking, permit));
             tokio::time::sleep(settings.refresh_pause).await;

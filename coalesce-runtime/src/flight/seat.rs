@@ -9,27 +9,35 @@ use super::fold::Fold;
 use super::leader::Report;
 use crate::ports::event::Cause;
 
-/// The place of the one who runs the body. Dropping it without a report abandons the flight.
+/// The place of the one who runs the body. Dropping it without a report abandons the flight: by a panic, the body has
+/// failed; in every other way, whoever was to run it has gone, which says nothing of the body.
 #[derive(Debug)]
 pub(crate) struct Seat {
     entry: Arc<Entry>,
     fold: Arc<Fold>,
     cause: Cause,
-    report: oneshot::Sender<Report>,
+    report: Option<oneshot::Sender<Ended>>,
+}
+
+/// How a body has ended that somebody ran.
+#[derive(Debug)]
+pub(super) enum Ended {
+    WithReport(Report),
+    InPanic,
 }
 
 impl Seat {
-    pub(crate) fn new(
+    pub(super) fn new(
         fold: &Arc<Fold>,
         entry: &Arc<Entry>,
         cause: Cause,
-        report: oneshot::Sender<Report>,
+        report: oneshot::Sender<Ended>,
     ) -> Self {
         Self {
             entry: Arc::clone(entry),
             fold: Arc::clone(fold),
             cause,
-            report,
+            report: Some(report),
         }
     }
 
@@ -49,8 +57,22 @@ impl Seat {
     }
 
     /// Hands the outcome to the driver.
-    pub(crate) fn report(self, report: Report) {
-        // A driver that is gone has settled its entry already.
-        let _ = self.report.send(report);
+    pub(crate) fn report(mut self, report: Report) {
+        self.send(Ended::WithReport(report));
+    }
+
+    fn send(&mut self, ended: Ended) {
+        if let Some(report) = self.report.take() {
+            // A driver that is gone has settled its entry already.
+            let _ = report.send(ended);
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.send(Ended::InPanic);
+        }
     }
 }

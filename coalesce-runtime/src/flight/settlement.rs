@@ -1,11 +1,14 @@
 //! Settlements: how an entry of the fold ends, and for whom.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::format::traceparent::Traceparent;
 use crate::words::clock::Instant;
 use crate::words::fault::Fault;
+use crate::words::policy::Policy;
 
 /// How an entry ended.
 #[derive(Clone, Debug)]
@@ -23,16 +26,12 @@ pub(crate) struct Settlement {
 pub(crate) enum Verdict {
     /// A flight's outcome.
     Outcome(Outcome),
-    /// A stored value below `fresh_ttl`.
-    Fresh(Outcome),
-    /// A stored value below `stale_ttl`.
-    Stale {
-        outcome: Outcome,
-        /// Whether a refresh may start, and the mark of the value it would replace.
-        refresh: Option<Seen>,
-    },
+    /// A stored value, fresh or stale by this policy.
+    Stored(Stored, Arc<Policy>),
     /// The flight ended without an outcome.
     Abandoned,
+    /// Whoever was to run the body has gone away: whoever still waits starts again.
+    GaveWay,
     /// So did one flight after the other, elsewhere.
     AbandonedForGood,
     /// The flight has had all the time that it may have: whoever still waits starts again.
@@ -45,6 +44,19 @@ pub(crate) enum Verdict {
     Unavailable(Fault),
 }
 
+/// A stored value that is an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Stored {
+    /// It is below `fresh_ttl`.
+    Fresh(Outcome),
+    /// It is below `stale_ttl`.
+    Stale {
+        outcome: Outcome,
+        /// Whether a refresh may start, and the mark of the value it would replace.
+        refresh: Option<Seen>,
+    },
+}
+
 /// What a body left, as bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
@@ -55,6 +67,15 @@ pub(crate) struct Outcome {
     pub(crate) mark: Seen,
     /// The trace that the body was part of.
     pub(crate) trace: Option<Traceparent>,
+}
+
+impl Stored {
+    /// The mark of the state that it was read from.
+    pub(crate) const fn mark(&self) -> Seen {
+        match self {
+            Self::Fresh(outcome) | Self::Stale { outcome, .. } => outcome.mark,
+        }
+    }
 }
 
 impl From<Envelope> for Outcome {

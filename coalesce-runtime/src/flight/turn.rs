@@ -1,7 +1,7 @@
 //! Turns: where a caller's way through its entry has led.
 
 use super::seat::Seat;
-use super::settlement::Outcome;
+use super::settlement::{Outcome, Stored};
 use crate::format::envelope::Seen;
 use crate::words::error::Error;
 
@@ -26,6 +26,15 @@ pub(crate) enum Turn {
     Alone,
     /// There is no room for it in this process.
     Capped,
+}
+
+impl From<Stored> for Turn {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Fresh(outcome) => Self::Fresh(outcome),
+            Stored::Stale { outcome, refresh } => Self::Stale { outcome, refresh },
+        }
+    }
 }
 
 impl Turn {

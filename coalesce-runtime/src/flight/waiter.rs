@@ -10,10 +10,10 @@ use super::core::Core;
 use super::driver::Driver;
 use super::entry::{Lane, PATIENCE, Stage};
 use super::member::Member;
-use super::settlement::{Outcome, Settlement, Verdict};
+use super::settlement::{Outcome, Settlement, Stored, Verdict};
 use super::turn::Turn;
 use crate::engine::follow::ABANDONED_AT_MOST;
-use crate::engine::reading::{Reading, read};
+use crate::engine::reading::{Reading, read, reads_alike};
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
 use crate::ports::ticket::Ticket;
@@ -22,13 +22,13 @@ use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
-use crate::words::policy::{OnError, Policy};
+use crate::words::policy::{OnError, OnRedisError, Policy};
 
 /// One caller.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a thing of its own: two wishes and two things that may happen once"
+    reason = "each is a thing of its own: a wish and three things that may happen once"
 )]
 pub(crate) struct Waiter {
     core: Arc<Core>,
@@ -44,8 +44,6 @@ pub(crate) struct Waiter {
     member: Option<Member>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
     unwanted: Option<Seen>,
-    /// Whether a stored value is an answer, and not only the outcome of a flight.
-    takes_stored: bool,
     /// Whether a stale value is an answer; without a refresh behind it, it is not.
     takes_stale: bool,
     abandoned: u32,
@@ -81,7 +79,6 @@ impl Waiter {
             cause: Cause::Cold,
             member: None,
             unwanted: None,
-            takes_stored: true,
             takes_stale,
             abandoned: 0,
             retried: false,
@@ -170,7 +167,7 @@ impl Waiter {
 
     /// This caller wants the outcome of a flight, and none that was there before.
     pub(crate) fn wants_a_flight(&mut self) {
-        self.takes_stored = false;
+        self.lane = Lane::Requested;
         self.cause = Cause::Requested;
     }
 
@@ -274,14 +271,10 @@ impl Waiter {
     /// What this caller does when more is in progress here than may be: what is stored is an answer, and
     /// everything else is its own business.
     async fn without_a_place(&self) -> Turn {
-        if self.lane == Lane::Shared && self.may_find_something() {
+        if self.may_find_something() {
             let state = self.core.coordinator.read(&self.key).await.ok().flatten();
-            match self.served_from(state.as_ref()).1 {
-                Some(Verdict::Fresh(outcome)) => return Turn::Fresh(outcome),
-                Some(Verdict::Stale { outcome, refresh }) => {
-                    return Turn::Stale { outcome, refresh };
-                }
-                _ => {}
+            if let Some(Verdict::Stored(stored, _)) = self.served_from(state.as_ref()).1 {
+                return stored.into();
             }
         }
         Turn::Capped
@@ -290,7 +283,7 @@ impl Waiter {
     /// Whether what is stored can be an answer.
     fn may_find_something(&self) -> bool {
         let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
-        stored && self.takes_stored
+        stored && self.lane == Lane::Shared
     }
 
     fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
@@ -324,15 +317,16 @@ impl Waiter {
 
     fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
         let now = self.core.coordinator.clock(&self.key).server_at(now());
-        match read(&envelope, &self.policy, now) {
-            Reading::Fresh | Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
-            Reading::Stale { refresh } if self.takes_stale => Some(Verdict::Stale {
+        let stored = match read(&envelope, &self.policy, now) {
+            Reading::Fresh | Reading::KeptError => Stored::Fresh(envelope.into()),
+            Reading::Stale { refresh } if self.takes_stale => Stored::Stale {
                 outcome: envelope.into(),
                 refresh: refresh.then_some(mark),
-            }),
-            Reading::GoAlone => Some(Verdict::GoAlone),
-            Reading::Stale { .. } | Reading::Miss => None,
-        }
+            },
+            Reading::GoAlone => return Some(Verdict::GoAlone),
+            Reading::Stale { .. } | Reading::Miss => return None,
+        };
+        Some(Verdict::Stored(stored, Arc::clone(&self.policy)))
     }
 
     fn found_nobody(&self, member: &mut Member, fault: Fault) {
@@ -352,6 +346,13 @@ impl Waiter {
         }
     }
 
+    /// Whether this caller takes what may have been read for another one, by that one's policy.
+    fn takes(&self, stored: &Stored, policy: &Arc<Policy>) -> bool {
+        let alike = Arc::ptr_eq(policy, &self.policy) || reads_alike(policy, &self.policy);
+        let too_old = matches!(stored, Stored::Stale { .. }) && !self.takes_stale;
+        alike && !too_old && Some(stored.mark()) != self.unwanted
+    }
+
     /// What a settlement is to this caller; `None`: it starts again.
     fn judge(&mut self, settlement: &Settlement) -> Option<Turn> {
         if !settlement.is_for(self.ticket.arrived()) {
@@ -368,14 +369,7 @@ impl Waiter {
                 }
                 (!retries).then_some(Turn::Followed(outcome))
             }
-            // Another caller read for this one, and it does not want that state.
-            Verdict::Fresh(outcome) | Verdict::Stale { outcome, .. }
-                if !self.takes_stored || Some(outcome.mark) == self.unwanted =>
-            {
-                None
-            }
-            Verdict::Fresh(outcome) => Some(Turn::Fresh(outcome)),
-            Verdict::Stale { outcome, refresh } => Some(Turn::Stale { outcome, refresh }),
+            Verdict::Stored(stored, policy) => self.takes(&stored, &policy).then(|| stored.into()),
             Verdict::Abandoned if self.abandoned + 1 < ABANDONED_AT_MOST => {
                 self.abandoned += 1;
                 self.cause = Cause::Takeover;
@@ -384,12 +378,16 @@ impl Waiter {
             Verdict::Abandoned | Verdict::AbandonedForGood => Some(Turn::Error(Error::Abandoned {
                 namespace: namespace(),
             })),
-            Verdict::Outlived => {
+            Verdict::Outlived | Verdict::GaveWay => {
                 self.cause = Cause::Takeover;
                 None
             }
             Verdict::StartAgain => None,
             Verdict::GoAlone => (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone),
+            // It was another caller that would rather fail.
+            Verdict::Unavailable(_) if self.policy.on_redis_error == OnRedisError::Run => {
+                (!self.go_alone(Cause::FailOpen)).then_some(Turn::Alone)
+            }
             Verdict::Unavailable(fault) => Some(Turn::Error(Error::Unavailable {
                 namespace: namespace(),
                 fault,

@@ -134,7 +134,7 @@ impl Scene {
         R: Send + 'static,
         S: Shape<R>,
     {
-        let context = Context::of_flight(&self.key, span);
+        let context = Context::of_refresh(&self.key, span);
         let locals = self.core.locals.taken();
         Box::new(move |seat| {
             Box::pin(context.run(locals.around(async move {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use coalesce_runtime::contract::{CallSite, place, register};
 use coalesce_runtime::coordination::{Coordinator as _, Envelope, Status};
-use coalesce_runtime::{Coalescer, Error, Headers, Key, Policy, call_sites};
+use coalesce_runtime::{
+    Coalescer, Error, Fault, Headers, Key, MemoryCoordinator, OnRedisError, Policy, call_sites,
+};
 
 use crate::fleet::{Failure, Fleet, Ledger, MS, all, in_flight_only, retaining};
+use crate::way::Way;
 
 /// What followers in another process and a later caller are given of a value.
 async fn shared<T>(value: T) -> Vec<T>
@@ -184,4 +187,56 @@ async fn a_direct_call_has_an_entry_that_looks_stores_and_removes() {
     let tried = |value: Result<u64, Failure>| call(one).try_entry(|| async { value });
     assert_eq!(tried(Ok(3)).call().await, Ok(3));
     assert_eq!(tried(Ok(4)).peek().await, Ok(Some(Ok(3))));
+}
+
+/// One key, two callers in one process that come at the same moment, each with a policy of its own.
+async fn together(policies: [Policy; 2], way: &Arc<Way>) -> [Result<u64, Failure>; 2] {
+    let builder = Coalescer::builder().coordinator(way.clone());
+    let (pod, mut calls) = (builder.build().await.unwrap(), Vec::new());
+    for policy in policies {
+        let call = pod.call("n").key(1).policy(policy);
+        let body = || async { Ok::<u64, Failure>(2) };
+        calls.push(tokio::spawn(call.try_run(body)));
+    }
+    let [one, two] = &mut calls[..] else {
+        panic!("two calls")
+    };
+    [one.await.unwrap(), two.await.unwrap()]
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_caller_of_a_key_is_told_what_its_own_policy_says_of_a_stored_value() {
+    let policies = [retaining(60_000, 60_000), retaining(1_000, 1_000)];
+    let [long, short] = policies.map(Arc::unwrap_or_clone);
+    for (one, two, expected) in [
+        (long.clone(), short.clone(), [1, 2]),
+        // The second joins the flight of the first.
+        (short, long.clone(), [2, 2]),
+        (long.clone(), in_flight_only(30_000, 45_000), [1, 2]),
+        (long.clone(), long.clone(), [1, 1]),
+    ] {
+        let inner = MemoryCoordinator::new();
+        let first = Coalescer::builder().coordinator(Arc::new(inner.clone()));
+        let first = first.build().await.unwrap();
+        let call = first.call("n").key(1).policy(long.clone());
+        let stored = call.try_run(|| async { Ok::<u64, Failure>(1) });
+        assert_eq!(stored.await, Ok(1));
+        tokio::time::sleep(5_000 * MS).await;
+        let way = Way::long(&inner, 10 * MS);
+        assert_eq!(together([one, two], &way).await, expected.map(Ok));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_caller_of_a_key_fails_or_runs_without_a_coordinator_as_its_own_policy_says() {
+    let way = Way::to(&MemoryCoordinator::new());
+    way.cut(Fault::Timeout);
+    let [runs, fails] = [OnRedisError::Run, OnRedisError::Fail]
+        .map(|on_redis_error| in_flight_only(30_000, 45_000).on_redis_error(on_redis_error));
+    let [failed, ran] = together([fails, runs], &way).await;
+    assert_eq!(ran, Ok(2));
+    assert!(
+        matches!(failed, Err(Failure::Ours(Error::Unavailable { .. }))),
+        "{failed:?}"
+    );
 }

@@ -2,8 +2,12 @@
 
 use std::pin::{Pin, pin};
 use std::task::Poll;
+use std::time::Duration;
+
+use coalesce_runtime::Coalescer;
 
 use crate::fleet::{Fleet, Ledger, MS, retaining};
+use crate::way::Way;
 
 /// What a caller is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,10 +44,21 @@ async fn polled_at_most(polls: usize, future: impl Future) -> bool {
     .await
 }
 
+/// A fleet whose questions take so long, so that each of them is an await point.
+async fn far(trip: Duration) -> Fleet {
+    let (mut fleet, mut pods) = (Fleet::of(0).await, Vec::new());
+    for _ in 0..2 {
+        let way = Way::long(&fleet.coordinator, trip);
+        pods.push(Coalescer::builder().coordinator(way).build().await.unwrap());
+    }
+    fleet.pods = pods;
+    fleet
+}
+
 /// The answer to somebody in another process, when this caller was dropped behind so many polls; and whether it had
 /// ended by then.
-async fn dropped(part: Part, polls: usize) -> bool {
-    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+async fn dropped(part: Part, trip: Duration, polls: usize) -> bool {
+    let (fleet, ledger) = (far(trip).await, Ledger::default());
     let begun = |pod| tokio::spawn(call(&fleet, &ledger, pod));
     let leader = match part {
         Part::Leads => None,
@@ -76,12 +91,21 @@ async fn dropped(part: Part, polls: usize) -> bool {
 async fn a_call_that_is_dropped_at_any_await_point_leaves_nothing() {
     use Part::{Follows, IsServedAnOldValue, Joins, Leads};
     for part in [Leads, Follows, Joins, IsServedAnOldValue] {
-        let mut polls = 0;
-        while !dropped(part, polls).await {
-            polls += 1;
-            assert!(polls < 100, "{part:?} ends at some time");
+        let mut before = 0;
+        for trip in [0, 2] {
+            let mut polls = 0;
+            while !dropped(part, trip * MS, polls).await {
+                polls += 1;
+                assert!(polls < 100, "{part:?} ends at some time");
+            }
+            // All but the last are answered by somebody, and are dropped at least once while they wait for that.
+            assert!(polls > usize::from(part != IsServedAnOldValue), "{part:?}");
+            // Who joins a flight of its own process asks nobody.
+            assert!(
+                polls > before || part == Joins,
+                "{part:?}: each question is an await point"
+            );
+            before = polls;
         }
-        // All but the last are answered by somebody, and are dropped at least once while they wait for that.
-        assert!(polls > usize::from(part != IsServedAnOldValue), "{part:?}");
     }
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use coalesce_runtime::Coalescer;
+use coalesce_runtime::contract::{Call, CallSite, path_of, place, shape};
+use coalesce_runtime::{Coalescer, MemoryCoordinator};
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::time::Instant;
 
 use crate::fleet::{Failure, Fleet, Ledger, MS, all};
+use crate::way::Way;
 
 /// A type whose `Deserialize` does not read what its `Serialize` writes.
 #[derive(Serialize, Deserialize)]
@@ -122,6 +124,54 @@ async fn callers_of_a_plain_function_do_not_queue_for_a_body_that_always_panics(
     }
     assert!(begun.elapsed() <= 800 * MS, "{:?}", begun.elapsed());
     fleet.assert_nothing_left().await;
+}
+
+/// Their locks are granted when nobody wants them any more: no body has failed by that.
+#[tokio::test(start_paused = true)]
+async fn callers_that_are_gone_before_a_body_begins_cost_those_who_wait_no_error() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let mut calls = Vec::new();
+    for (trip, starts, stays) in [(50, 0, false), (20, 40, true), (50, 60, false)] {
+        let builder = Coalescer::builder().coordinator(Way::long(&inner, trip * MS));
+        let (pod, ledger) = (builder.build().await.unwrap(), ledger.clone());
+        calls.push(tokio::spawn(async move {
+            tokio::time::sleep(starts * MS).await;
+            let body = move || async move { Ok::<_, Failure>(ledger.run(10 * MS).await) };
+            let call = pod.call("n").key(1).try_run(body);
+            let patience = if stays { 60_000 * MS } else { 5 * MS };
+            tokio::time::timeout(patience, call).await.ok()
+        }));
+    }
+    let mut answers = Vec::new();
+    for call in calls {
+        answers.push(call.await.unwrap());
+    }
+    assert_eq!(answers, [None, Some(Ok(1)), None]);
+}
+
+/// They run their bodies in their own tasks, and take them along when they go.
+#[tokio::test(start_paused = true)]
+async fn callers_that_take_their_bodies_along_cost_those_who_wait_no_error() {
+    static SITE: CallSite = CallSite::new("get", place!());
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let mut calls = Vec::new();
+    // One leads until it goes, then the next, which is nearer than the last.
+    for (trip, starts, stays) in [(0, 0, 70), (0, 10, 105), (20, 20, 60_000)] {
+        let builder = Coalescer::builder().coordinator(Way::long(&inner, trip * MS));
+        let (pod, ledger) = (builder.build().await.unwrap(), ledger.clone());
+        calls.push(tokio::spawn(async move {
+            tokio::time::sleep(starts * MS).await;
+            let body = move || async move { Ok::<_, Failure>(ledger.run(1_000 * MS).await) };
+            let call = Call::new(&SITE, path_of(|| {})).key(&[&1]).on(&pod);
+            let call = call.run_inline(shape!(Result<u64, Failure>), body);
+            tokio::time::timeout(stays * MS, call).await.ok()
+        }));
+    }
+    let mut answers = Vec::new();
+    for call in calls {
+        answers.push(call.await.unwrap());
+    }
+    assert_eq!(answers, [None, None, Some(Ok(3))]);
 }
 
 struct Panicking;

@@ -3,7 +3,7 @@
 use coalesce_runtime::contract::{Call, CallSite, path_of, place, register, shape};
 use coalesce_runtime::{Coalescer, Entry};
 
-use crate::fleet::{Fleet, Ledger, MS};
+use crate::fleet::{Failure, Fleet, Ledger, MS};
 
 static SITE: CallSite = CallSite::new("get", place!()).fresh_ttl("60s");
 register!(&SITE);
@@ -104,11 +104,55 @@ async fn a_value_put_during_a_flight_wins_over_it() {
 async fn a_refresh_by_hand_gives_a_new_value_while_others_are_served_the_old_one() {
     let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
     assert_eq!(entry(&fleet.pods[0], &ledger, 10).call().await, 1);
-    let refresh = tokio::spawn(entry(&fleet.pods[0], &ledger, 100).refresh());
+    let refreshes = [0, 0, 1].map(|pod| entry(&fleet.pods[pod], &ledger, 100).refresh());
+    let refreshes = refreshes.map(tokio::spawn);
     tokio::time::sleep(50 * MS).await;
-    assert_eq!(entry(&fleet.pods[1], &ledger, 10).call().await, 1);
-    assert_eq!(refresh.await.unwrap(), 2);
-    assert_eq!(entry(&fleet.pods[1], &ledger, 10).call().await, 2);
+    for pod in &fleet.pods {
+        let begun = tokio::time::Instant::now();
+        assert_eq!(entry(pod, &ledger, 10).call().await, 1);
+        assert!(begun.elapsed() < MS, "nobody waits for the refresh");
+    }
+    for refresh in refreshes {
+        assert_eq!(refresh.await.unwrap(), 2);
+    }
+    for pod in &fleet.pods {
+        assert_eq!(entry(pod, &ledger, 10).call().await, 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_by_hand_that_fails_is_seen_by_nobody_else() {
+    let fleet = Fleet::of(2).await;
+    let down = || Err(Failure::Body("down".to_owned()));
+    let entry = |pod: usize, answer: Result<u64, Failure>| {
+        let call = call_on(&fleet.pods[pod]);
+        call.entry(shape!(Result<u64, Failure>), move || async move {
+            tokio::time::sleep(50 * MS).await;
+            answer
+        })
+    };
+    assert_eq!(entry(0, Ok(1)).call().await, Ok(1));
+    let refresh = tokio::spawn(entry(0, down()).refresh());
+    tokio::time::sleep(10 * MS).await;
+    let meanwhile = [0, 1].map(|pod| tokio::spawn(entry(pod, Ok(2)).call()));
+    assert_eq!(refresh.await.unwrap(), down());
+    for call in meanwhile {
+        assert_eq!(call.await.unwrap(), Ok(1));
+    }
+    assert_eq!(entry(0, Ok(2)).call().await, Ok(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_finds_nothing_while_an_entry_is_refreshed_by_hand_shares_that_run() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let refresh = tokio::spawn(entry(&fleet.pods[0], &ledger, 100).refresh());
+    tokio::time::sleep(10 * MS).await;
+    let calls = [0, 0, 1].map(|pod| tokio::spawn(entry(&fleet.pods[pod], &ledger, 100).call()));
+    assert_eq!(refresh.await.unwrap(), 1);
+    for call in calls {
+        assert_eq!(call.await.unwrap(), 1);
+    }
+    fleet.assert_nothing_left().await;
 }
 
 #[tokio::test(start_paused = true)]

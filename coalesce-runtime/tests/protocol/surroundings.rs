@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use coalesce_runtime::{Coalescer, Headers};
 
-use crate::fleet::{MS, retaining};
+use crate::fleet::{Ledger, MS, retaining};
 
 tokio::task_local! {
     static REQUEST: String;
@@ -93,4 +93,43 @@ async fn a_body_that_panics_inside_of_task_locals_panics_in_its_caller() {
     };
     let panicked = tokio::spawn(COUNT.scope(7, call)).await.unwrap_err();
     assert_eq!(panicked.into_panic().downcast_ref::<String>().unwrap(), "7");
+}
+
+/// A body reaches a stale value of another function, whose refresh reaches the first one again: by then the flight that
+/// it came out of is over, and another is under way.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_is_part_of_no_flight_and_shares_what_it_calls() {
+    let coalescer = Coalescer::builder().in_process().build().await.unwrap();
+    let outer = Ledger::default();
+    let outer_call = |inner: Option<Coalescer>| {
+        let (call, outer) = (coalescer.call("outer").key(1), outer.clone());
+        call.run(move || async move {
+            let run = outer.run(100 * MS).await;
+            if let Some(coalescer) = inner {
+                inner_call(&coalescer, outer).await;
+            }
+            run
+        })
+    };
+    inner_call(&coalescer, outer.clone()).await;
+    assert_eq!(outer.runs(), 1);
+    tokio::time::sleep(2_000 * MS).await;
+    assert_eq!(outer_call(Some(coalescer.clone())).await, 2);
+    // The refresh is in its body for 10 ms now, and then calls.
+    assert_eq!(outer_call(None).await, 3);
+    assert_eq!((outer.runs(), outer.most_at_once()), (3, 1));
+}
+
+/// Calls the outer function from within a value that is fresh for a second.
+async fn inner_call(coalescer: &Coalescer, outer: Ledger) -> u64 {
+    let call = coalescer.call("inner").key(1);
+    let again = coalescer.call("outer").key(1);
+    call.policy(retaining(1_000, 60_000))
+        .run(move || async move {
+            tokio::time::sleep(10 * MS).await;
+            again
+                .run(move || async move { outer.run(100 * MS).await })
+                .await
+        })
+        .await
 }
