@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tracing::Span;
 
 use super::core::Core;
@@ -13,14 +12,12 @@ use super::member::Member;
 use super::settlement::{Outcome, Settlement, Verdict};
 use super::turn::Turn;
 use crate::engine::follow::ABANDONED_AT_MOST;
-use crate::engine::reading::{Reading, read};
-use crate::format::envelope::{Envelope, Seen, Status};
+use crate::format::envelope::{Seen, Status};
 use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
 use crate::ports::ticket::Ticket;
 use crate::ports::wanted::Wanted;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
-use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::policy::{OnError, Policy};
 
@@ -31,23 +28,23 @@ use crate::words::policy::{OnError, Policy};
     reason = "each is a thing of its own: two wishes and two things that may happen once"
 )]
 pub(crate) struct Waiter {
-    core: Arc<Core>,
-    policy: Arc<Policy>,
-    key: Key,
+    pub(super) core: Arc<Core>,
+    pub(super) policy: Arc<Policy>,
+    pub(super) key: Key,
     ticket: Ticket,
     /// That of its wait for others, while it waits and somebody wants to know.
     waiting: Wanted,
     deadline: Option<Instant>,
-    lane: Lane,
+    pub(super) lane: Lane,
     /// Why a body would run for this caller.
     cause: Cause,
     member: Option<Member>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
-    unwanted: Option<Seen>,
+    pub(super) unwanted: Option<Seen>,
     /// Whether a stored value is an answer, and not only the outcome of a flight.
-    takes_stored: bool,
+    pub(super) takes_stored: bool,
     /// Whether a stale value is an answer; without a refresh behind it, it is not.
-    takes_stale: bool,
+    pub(super) takes_stale: bool,
     abandoned: u32,
     retried: bool,
     /// Whether there has been an outcome that it could not read.
@@ -252,95 +249,8 @@ impl Waiter {
         }
     }
 
-    /// Reads the state for all members of the entry, and starts a driver if that is not the end.
-    async fn read(&self, member: &mut Member) {
-        member.predecessor_settled().await;
-        if self.lane == Lane::Solo {
-            self.start(member, |driver| driver.run_solo(None));
-            return;
-        }
-        if !self.may_find_something() {
-            // What a flight has left behind is for its followers; a newcomer need not look at it.
-            self.start(member, |driver| driver.share(None));
-            return;
-        }
-        let asked_at = now();
-        match self.core.coordinator.read(&self.key).await {
-            Ok(state) => self.found(member, state.as_ref(), asked_at),
-            Err(fault) => self.found_nobody(member, fault),
-        }
-    }
-
-    /// What this caller does when more is in progress here than may be: what is stored is an answer, and
-    /// everything else is its own business.
-    async fn without_a_place(&self) -> Turn {
-        if self.lane == Lane::Shared && self.may_find_something() {
-            let state = self.core.coordinator.read(&self.key).await.ok().flatten();
-            match self.served_from(state.as_ref()).1 {
-                Some(Verdict::Fresh(outcome)) => return Turn::Fresh(outcome),
-                Some(Verdict::Stale { outcome, refresh }) => {
-                    return Turn::Stale { outcome, refresh };
-                }
-                _ => {}
-            }
-        }
-        Turn::Capped
-    }
-
-    /// Whether what is stored can be an answer.
-    fn may_find_something(&self) -> bool {
-        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
-        stored && self.takes_stored
-    }
-
-    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
-        let (mark, verdict) = self.served_from(state);
-        match verdict {
-            Some(verdict) => member.settle(Settlement {
-                verdict,
-                // It may have been invalidated before others joined who came while it was on its way.
-                for_arrivals_until: Some(asked_at),
-            }),
-            None => self.start(member, |driver| driver.share(Some(mark))),
-        }
-    }
-
-    /// The mark of a state, and what it is to this caller; `None`: not enough.
-    fn served_from(&self, state: Option<&Bytes>) -> (Seen, Option<Verdict>) {
-        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
-        let readable = state.filter(|_| self.unwanted != Some(mark));
-        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
-            Ok(envelope) => Some(envelope),
-            Err(_) => {
-                self.core.tell(&self.key, Incident::Undecodable);
-                None
-            }
-        });
-        (
-            mark,
-            envelope.and_then(|envelope| self.served(envelope, mark)),
-        )
-    }
-
-    fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
-        let now = self.core.coordinator.clock(&self.key).server_at(now());
-        match read(&envelope, &self.policy, now) {
-            Reading::Fresh | Reading::KeptError => Some(Verdict::Fresh(envelope.into())),
-            Reading::Stale { refresh } if self.takes_stale => Some(Verdict::Stale {
-                outcome: envelope.into(),
-                refresh: refresh.then_some(mark),
-            }),
-            Reading::GoAlone => Some(Verdict::GoAlone),
-            Reading::Stale { .. } | Reading::Miss => None,
-        }
-    }
-
-    fn found_nobody(&self, member: &mut Member, fault: Fault) {
-        self.start(member, |driver| driver.go_on_without(fault, None));
-    }
-
     /// Hands the entry to a driver, unless another member has taken this one's place.
-    fn start<F>(&self, member: &mut Member, work: impl FnOnce(Driver) -> F)
+    pub(super) fn start<F>(&self, member: &mut Member, work: impl FnOnce(Driver) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
