@@ -134,7 +134,7 @@ impl Driver {
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
         drop(asking);
         let refreshes = runner.is_some();
-        let report = self.body(Some(election.asked_at + pending), runner).await;
+        let report = self.body(election.asked_at + pending, runner).await;
         let hold = hold.rest();
         match report {
             Some(report) => self.bring_home(hold, report).await,
@@ -146,7 +146,9 @@ impl Driver {
 
     /// Runs the body for this process alone. `granted`: the lock that it may have all the same.
     pub(crate) async fn run_solo(mut self, granted: Option<Hold>) {
-        let report = self.body(None, None).await;
+        // Without a coordinator as with one: behind it those who wait are free, and newcomers as well.
+        let pending_until = now() + self.policy.clocks().pending();
+        let report = self.body(pending_until, None).await;
         self.settle(match &report {
             Some(report) => report.shared_here(Seen::NOTHING, report.ended),
             None => Settlement::for_all(Verdict::Abandoned),
@@ -166,28 +168,24 @@ impl Driver {
     }
 
     /// Waits for the body's report; `None` when nobody brings one.
-    async fn body(
-        &mut self,
-        pending_until: Option<Instant>,
-        runner: Option<Runner>,
-    ) -> Option<Report> {
+    async fn body(&mut self, pending_until: Instant, runner: Option<Runner>) -> Option<Report> {
         let (sender, mut report) = oneshot::channel();
         let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
         match runner {
             Some(runner) => drop(tokio::spawn(runner(seat))),
             None => self.entry.offer(seat),
         }
-        let mut pending_until = pending_until;
+        let mut pending_until = Some(pending_until);
         let beat = beat_of(self.core.settings.lease);
-        let mut look_at = pending_until.map(|_| now() + beat);
+        let mut look_at = now() + beat;
         loop {
             tokio::select! {
                 // In this order: a body that has ended counts more than that nobody waits for it.
                 biased;
                 report = &mut report => return report.ok(),
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
-                () = reached(look_at) => {
-                    look_at = Some(now() + beat);
+                () = tokio::time::sleep_until(look_at) => {
+                    look_at = now() + beat;
                     self.core.heartbeat.tend();
                 }
                 () = reached(pending_until) => {

@@ -25,7 +25,7 @@ use crate::words::policy::{OnError, Policy};
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a thing of its own: two wishes and two things that may happen once"
+    reason = "each is a thing of its own: two wishes and things that may happen once"
 )]
 pub(crate) struct Waiter {
     pub(super) core: Arc<Core>,
@@ -49,6 +49,8 @@ pub(crate) struct Waiter {
     retried: bool,
     /// Whether there has been an outcome that it could not read.
     passed_over: bool,
+    /// Whether it has fallen back to running the body.
+    fell_back: bool,
     /// Whether it has had a place in the fold.
     placed: bool,
 }
@@ -61,12 +63,7 @@ impl Waiter {
         ticket: Ticket,
         takes_stale: bool,
     ) -> Self {
-        let arrived = ticket.arrived();
-        // A wait too long for the clock is as good as no limit.
-        let deadline = policy
-            .clocks()
-            .wait()
-            .and_then(|wait| arrived.checked_add(wait));
+        let deadline = deadline_of(policy, ticket.arrived());
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
@@ -83,6 +80,7 @@ impl Waiter {
             abandoned: 0,
             retried: false,
             passed_over: false,
+            fell_back: false,
             placed: false,
         }
     }
@@ -172,12 +170,17 @@ impl Waiter {
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
-    /// process that have to. Giving up never starts a herd.
+    /// process that have to. Giving up never starts a herd. For another's body it waits as long as for a flight, and
+    /// then it runs its own.
     ///
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
     pub(crate) fn fall_back(&mut self, cause: Cause) -> bool {
-        self.deadline.take().is_some() | self.go_alone(cause)
+        let first = !std::mem::replace(&mut self.fell_back, true);
+        if first {
+            self.deadline = deadline_of(&self.policy, now());
+        }
+        self.go_alone(cause) || first
     }
 
     /// This caller runs the body, together with others of this process that have to. It still waits no
@@ -306,4 +309,10 @@ impl Waiter {
             })),
         }
     }
+}
+
+/// Until when somebody waits who begins at `begun`. A wait too long for the clock is as good as no limit.
+fn deadline_of(policy: &Policy, begun: Instant) -> Option<Instant> {
+    let wait = policy.clocks().wait();
+    wait.and_then(|wait| begun.checked_add(wait))
 }
