@@ -82,6 +82,11 @@ impl Driver {
                             chase.silent_since = None;
                             let next = chase.follower.answered(answer, fastrand::f64());
                             self.entry.is_led_in(chase.follower.led_in());
+                            if chase.follower.met_fence() {
+                                let until = Some(chase.followed_at);
+                                self.core.fold.fence(&self.entry, until);
+                            }
+                            chase.followed_at = chase.asked_at;
                             next
                         }
                         Err(fault) => {
@@ -191,6 +196,7 @@ impl Driver {
             ear,
             asking: None,
             asked_at: now(),
+            followed_at: now(),
             poll_at: now(),
             granted: None,
             silent_since: None,
@@ -227,7 +233,11 @@ impl Driver {
                 // In this order: what has come counts more than asking for it.
                 biased;
                 notice = hear(&mut chase.ear) => match notice {
-                    Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
+                    Notice::Message(Message::Invalidated { at }) => {
+                        let clock = self.core.coordinator.clock(self.entry.key());
+                        let until = clock.surely_before(at);
+                        self.core.fold.fence(&self.entry, until);
+                    }
                     Notice::Message(message) => return Some(chase.follower.heard(message)),
                     Notice::Gap => return Some(chase.follower.missed()),
                 },
@@ -295,6 +305,8 @@ struct Chase {
     asking: Option<Counted>,
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
+    /// The same of the last one that was answered.
+    followed_at: Instant,
     poll_at: Instant,
     /// The lock that may have been won, when the answer to a BEGIN was lost.
     granted: Option<Hold>,

@@ -108,6 +108,8 @@ impl Waiter {
                         return turn;
                     }
                 }
+                // It has been fenced, or lost its lock, before this caller came.
+                _ if !member.entry().may_be_for(self.ticket.arrived()) => drop(member),
                 Stage::Offered => match member.take_seat() {
                     Some(seat) => {
                         if seat.cause() == Cause::Takeover {
