@@ -31,7 +31,7 @@ pub(crate) struct Driver {
     /// The trace that it asks in.
     pub(super) trace: Option<Traceparent>,
     settled: bool,
-    _working: Counted,
+    working: Option<Counted>,
 }
 
 impl Driver {
@@ -49,7 +49,7 @@ impl Driver {
             cause,
             trace,
             settled: false,
-            _working: core.drivers.one_more(),
+            working: Some(core.drivers.one_more()),
         }
     }
 
@@ -252,6 +252,12 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Keeps the entry for so long and does nothing: no shutdown waits for that.
+    pub(super) async fn rest(&mut self, pause: Duration) {
+        self.working = None;
+        tokio::time::sleep(pause).await;
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.

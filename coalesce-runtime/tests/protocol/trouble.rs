@@ -150,3 +150,26 @@ async fn a_batch_of_renewals_without_an_answer_is_no_round_trip_and_one_fault() 
         assert_eq!(snapshot.namespaces["n"].faults.total(), 0);
     }
 }
+
+/// A refresh that could not be asked for rests, and the rest is no work to wait for.
+#[tokio::test(start_paused = true)]
+async fn shutdown_waits_for_no_refresh_that_rests() {
+    for fault in [Fault::Disconnected, Fault::Refused] {
+        let way = Way::to(&MemoryCoordinator::new());
+        let builder = Coalescer::builder().coordinator(way.clone());
+        let pod = builder.refresh_pause(60_000 * MS).build().await.unwrap();
+        let call = || {
+            let call = pod.call("n").key(1).policy(retaining(1_000, 60_000));
+            call.run(|| async { 1 })
+        };
+        call().await;
+        tokio::time::sleep(1_500 * MS).await;
+        way.jam(fault);
+        call().await;
+        tokio::time::sleep(500 * MS).await;
+        assert_eq!(pod.in_flight(), 1, "it rests");
+        let begun = Instant::now();
+        pod.shutdown(30_000 * MS).await;
+        assert!(begun.elapsed() < 1_000 * MS, "{:?}", begun.elapsed());
+    }
+}

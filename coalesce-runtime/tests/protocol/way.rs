@@ -19,6 +19,8 @@ pub struct Way {
     /// How long a question and its answer take.
     trip: Duration,
     cut: Mutex<Option<Fault>>,
+    /// The same for what changes something: reading and listening go on.
+    jammed: Mutex<Option<Fault>>,
     /// When the first question since the cut was asked.
     missed: Mutex<Option<Instant>>,
     /// Whether no message comes through.
@@ -42,6 +44,7 @@ impl Way {
             inner: inner.clone(),
             trip,
             cut: Mutex::default(),
+            jammed: Mutex::default(),
             missed: Mutex::default(),
             deaf: AtomicBool::default(),
             mute: AtomicBool::default(),
@@ -75,13 +78,14 @@ impl Way {
         *self.cut.lock().unwrap() = Some(fault);
     }
 
-    pub fn heal(&self) {
-        *self.cut.lock().unwrap() = None;
+    /// From now on only reading and listening are answered.
+    pub fn jam(&self, fault: Fault) {
+        *self.jammed.lock().unwrap() = Some(fault);
     }
 
-    /// When the first question since the cut was asked.
-    pub fn missed(&self) -> Option<Instant> {
-        *self.missed.lock().unwrap()
+    pub fn heal(&self) {
+        *self.cut.lock().unwrap() = None;
+        *self.jammed.lock().unwrap() = None;
     }
 
     fn pass<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
@@ -102,6 +106,18 @@ impl Way {
             });
         };
         self.missed.lock().unwrap().get_or_insert_with(Instant::now);
+        self.fail(fault)
+    }
+
+    /// The same for what changes something.
+    fn pass_script<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
+        match *self.jammed.lock().unwrap() {
+            Some(fault) => self.fail(fault),
+            None => self.pass(answer),
+        }
+    }
+
+    fn fail<A: Send>(&self, fault: Fault) -> Reply<'_, A> {
         Box::pin(async move {
             if fault == Fault::Timeout {
                 tokio::time::sleep(self.deadline()).await;
@@ -127,12 +143,12 @@ impl Coordinator for Way {
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
         match self.planted.lock().unwrap().take() {
             Some(state) => Box::pin(async { Ok(BeginAnswer::State(state)) }),
-            None => self.pass(self.inner.begin(key, ask)),
+            None => self.pass_script(self.inner.begin(key, ask)),
         }
     }
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
-        let answers = self.pass(self.inner.renew(asks));
+        let answers = self.pass_script(self.inner.renew(asks));
         // Each lock may be missing for reasons of its own.
         let late = *self.beat.lock().unwrap();
         Box::pin(async move {
@@ -143,15 +159,15 @@ impl Coordinator for Way {
     }
 
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
-        self.pass(self.inner.finish(key, ask))
+        self.pass_script(self.inner.finish(key, ask))
     }
 
     fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
-        self.pass(self.inner.abandon(key, ask))
+        self.pass_script(self.inner.abandon(key, ask))
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
-        self.pass(self.inner.replace(key, ask))
+        self.pass_script(self.inner.replace(key, ask))
     }
 
     fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {
