@@ -171,10 +171,13 @@ impl Driver {
     async fn body(&mut self, pending_until: Instant, runner: Option<Runner>) -> Option<Report> {
         let (sender, mut report) = oneshot::channel();
         let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
-        match runner {
-            Some(runner) => drop(tokio::spawn(runner(seat))),
-            None => self.entry.offer(seat),
-        }
+        let refresh = match runner {
+            Some(runner) => Some(tokio::spawn(runner(seat))),
+            None => {
+                self.entry.offer(seat);
+                None
+            }
+        };
         let mut pending_until = Some(pending_until);
         let beat = beat_of(self.core.settings.lease);
         let mut look_at = now() + beat;
@@ -193,6 +196,10 @@ impl Driver {
                     // will lead. The body's own caller still gets its own value.
                     pending_until = None;
                     drop(self.entry.take_seat());
+                    // A refresh has no caller, its outcome would be refused, and its place is wanted by other keys.
+                    if let Some(refresh) = &refresh {
+                        refresh.abort();
+                    }
                     self.settle(Settlement::for_all(Verdict::Outlived));
                 }
             }

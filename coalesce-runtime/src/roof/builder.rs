@@ -136,6 +136,8 @@ impl CoalescerBuilder {
     }
 
     /// How many refreshes of this process may run at once; default 64. More wait for a later call.
+    ///
+    /// A refresh that reaches its `pending_ttl` is dropped: its outcome would be refused, and nobody waits for it.
     pub fn max_refreshes(mut self, count: usize) -> Self {
         self.settings.max_refreshes = count;
         self

@@ -7,7 +7,7 @@ use coalesce_runtime::coordination::{BeginAsk, Coordinator as _, Token};
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
 
-use crate::fleet::{Ledger, MS, in_flight_only};
+use crate::fleet::{Ledger, MS, in_flight_only, retaining};
 use crate::way::Way;
 
 /// A call whose body hangs when it is among the first `hang` runs, and takes 100 ms otherwise. It answers with its run
@@ -70,4 +70,35 @@ async fn who_gave_up_and_waits_for_another_that_did_waits_no_longer_than_a_follo
     answers.sort_unstable();
     // 5 s in the key's flight, 4 s behind the first that hangs, 1 s behind the second, and a body of its own.
     assert_eq!(answers, [3, 4, 5, 6].map(|run| (run, 10_100 * MS)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn refreshes_of_one_key_that_hang_take_no_place_from_other_keys() {
+    let builder = Coalescer::builder().in_process().max_refreshes(2);
+    let (pod, held) = (builder.build().await.unwrap(), std::sync::Arc::new(()));
+    let ledgers = [Ledger::default(), Ledger::default()];
+    let call = |key: usize| {
+        let (ledger, held) = (ledgers[key].clone(), held.clone());
+        let call = pod.call("n").key(key).policy(retaining(1_000, 600_000));
+        call.run(move || async move {
+            let hangs = key == 0 && ledger.runs() > 0;
+            let run = ledger.run(MS).await;
+            if hangs {
+                pending::<()>().await;
+            }
+            drop(held);
+            run
+        })
+    };
+    assert_eq!((call(0).await, call(1).await), (1, 1));
+    for refresh in 1..=3 {
+        tokio::time::sleep(31_000 * MS).await;
+        assert_eq!(call(0).await, 1);
+        tokio::time::sleep(10 * MS).await;
+        assert_eq!(ledgers[0].runs(), 1 + refresh);
+        assert_eq!(std::sync::Arc::strong_count(&held), 2, "one at a time");
+    }
+    assert_eq!(call(1).await, 1);
+    tokio::time::sleep(10 * MS).await;
+    assert_eq!(call(1).await, 2, "the other key was refreshed");
 }
