@@ -118,7 +118,7 @@ impl Driver {
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
-                    None => return self.leave(&chase).await,
+                    None => return self.leave(chase).await,
                 },
                 Step::Lead { seen, takeover } => {
                     if takeover {
@@ -141,16 +141,14 @@ impl Driver {
                         self.core.tell(self.entry.key(), Incident::LostWakeUp);
                     }
                     self.arrived(arrived);
-                    return self.leave(&chase).await;
+                    return self.leave(chase).await;
                 }
                 Step::StopTrying => {
                     self.settle(Settlement::for_all(Verdict::AbandonedForGood));
-                    return self.leave(&chase).await;
+                    return self.leave(chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    let granted = chase.granted.take();
-                    drop(chase);
-                    return self.go_on_without(fault, granted).await;
+                    return self.go_on_without(fault, chase.end()).await;
                 }
             };
         }
@@ -261,9 +259,9 @@ impl Driver {
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
-    async fn leave(&self, chase: &Chase) {
-        if let Some(hold) = &chase.granted {
-            self.insist(hold, LastWord::GivesWay).await;
+    async fn leave(&self, chase: Chase) {
+        if let Some(hold) = chase.end() {
+            self.insist(&hold, LastWord::GivesWay).await;
         }
     }
 
@@ -328,6 +326,11 @@ struct Chase {
 const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
 
 impl Chase {
+    /// Listens no longer: an ear left open would fill up. What is left is the lock that may have been won.
+    fn end(self) -> Option<Hold> {
+        self.granted
+    }
+
     fn failed(&mut self, fault: Fault, asked_at: Instant) -> Step {
         let silence = now() - *self.silent_since.get_or_insert(asked_at);
         self.follower.failed(fault, silence, fastrand::f64())

@@ -173,3 +173,27 @@ async fn shutdown_waits_for_no_refresh_that_rests() {
         assert!(begun.elapsed() < 1_000 * MS, "{:?}", begun.elapsed());
     }
 }
+
+/// Questions fail and messages come through: an outcome arrives while it is not known who holds the lock.
+#[tokio::test(start_paused = true)]
+async fn who_has_its_outcome_and_a_last_word_to_say_listens_no_longer() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    let one = Coalescer::builder().coordinator(std::sync::Arc::new(inner.clone()));
+    let two = Coalescer::builder().coordinator(way.clone());
+    let two = two.polls(50 * MS, 50 * MS).build().await.unwrap();
+    let call = |pod: Coalescer| {
+        let ledger = ledger.clone();
+        let call = pod.call("n").key(1);
+        tokio::spawn(call.run(move || async move { ledger.run(5_000 * MS).await }))
+    };
+    let leader = call(one.build().await.unwrap());
+    tokio::time::sleep(10 * MS).await;
+    let follower = call(two.clone());
+    tokio::time::sleep(4_800 * MS).await;
+    way.jam(Fault::Disconnected);
+    assert_eq!((leader.await.unwrap(), follower.await.unwrap()), (1, 1));
+    tokio::time::sleep(100 * MS).await;
+    assert_eq!(inner.subscriptions(), 0);
+    way.heal();
+}
