@@ -185,7 +185,7 @@ impl Driver {
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
-        let patience = 2 * self.core.coordinator.deadline();
+        let patience = self.core.coordinator.deadline().saturating_mul(2);
         let follower =
             Follower::new(key, token, lease, settings.poll, patience, seen).traced(self.trace);
         Chase {

@@ -123,6 +123,9 @@ impl CoalescerBuilder {
     }
 
     /// How long an outcome that is not retained stays readable for followers; default 5 s.
+    ///
+    /// Below the default it should be the same in all processes: a leader that was cut off keeps its lock when it finds
+    /// no newer outcome, and one that another process kept for less than this may have come and gone.
     pub fn delivery_window(mut self, window: Duration) -> Self {
         self.settings.delivery = window;
         self

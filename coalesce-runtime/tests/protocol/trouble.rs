@@ -197,3 +197,21 @@ async fn who_has_its_outcome_and_a_last_word_to_say_listens_no_longer() {
     assert_eq!(inner.subscriptions(), 0);
     way.heal();
 }
+
+/// An implementation may wait for as long as it takes.
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_without_a_deadline_is_no_trouble() {
+    let (way, ledger) = (Way::to(&MemoryCoordinator::new()), Ledger::default());
+    way.has_deadline(std::time::Duration::MAX);
+    let pod = || Coalescer::builder().coordinator(way.clone()).build();
+    let pods = [pod().await.unwrap(), pod().await.unwrap()];
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        call.run(move || async move { ledger.run(100 * MS).await })
+    };
+    let both = tokio::join!(call(&pods[0]), call(&pods[1]));
+    assert_eq!((both, ledger.runs()), ((1, 1), 1));
+    for pod in pods {
+        pod.shutdown(MS).await;
+    }
+}

@@ -12,6 +12,8 @@ use coalesce_runtime::coordination::{
 use coalesce_runtime::{Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
 
+use crate::fleet::MS;
+
 /// One pod's way to the coordinator.
 #[derive(Debug)]
 pub struct Way {
@@ -21,6 +23,7 @@ pub struct Way {
     cut: Mutex<Option<Fault>>,
     /// The same for what changes something: reading and listening go on.
     jammed: Mutex<Option<Fault>>,
+    deadline: Mutex<Duration>,
     /// When the first question since the cut was asked.
     missed: Mutex<Option<Instant>>,
     /// Whether no message comes through.
@@ -45,6 +48,7 @@ impl Way {
             trip,
             cut: Mutex::default(),
             jammed: Mutex::default(),
+            deadline: Mutex::new(250 * MS),
             missed: Mutex::default(),
             deaf: AtomicBool::default(),
             mute: AtomicBool::default(),
@@ -86,6 +90,16 @@ impl Way {
     pub fn heal(&self) {
         *self.cut.lock().unwrap() = None;
         *self.jammed.lock().unwrap() = None;
+    }
+
+    /// From now on a question may go without an answer for so long.
+    pub fn has_deadline(&self, deadline: Duration) {
+        *self.deadline.lock().unwrap() = deadline;
+    }
+
+    /// When the first question since the cut was asked.
+    pub fn missed(&self) -> Option<Instant> {
+        *self.missed.lock().unwrap()
     }
 
     fn pass<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
@@ -130,6 +144,10 @@ impl Way {
 impl Coordinator for Way {
     fn kind(&self) -> &'static str {
         "memory behind a way that can be cut"
+    }
+
+    fn deadline(&self) -> Duration {
+        *self.deadline.lock().unwrap()
     }
 
     fn clock(&self, key: &Key) -> ServerClock {
