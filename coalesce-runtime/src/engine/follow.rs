@@ -38,6 +38,8 @@ pub(crate) struct Follower {
     abandoned: u32,
     /// Whether it has met a state that cannot be read, and nobody has been told.
     met_unreadable: bool,
+    /// The same of a fence around the flight that it follows.
+    met_fence: bool,
 }
 
 /// What to do next.
@@ -109,6 +111,7 @@ impl Follower {
             gone: None,
             abandoned: 0,
             met_unreadable: false,
+            met_fence: false,
         }
     }
 
@@ -148,6 +151,9 @@ impl Follower {
                 seen,
                 trace,
             } => {
+                // Of a flight in progress the state changes only when somebody replaces it. What has expired is not there.
+                let replaced = seen != Seen::NOTHING && self.is_news(seen);
+                self.met_fence |= replaced && self.leader == Some(leader);
                 self.leader = Some(leader);
                 self.led_in = trace;
                 self.lease_left = lease_left;
@@ -228,6 +234,12 @@ impl Follower {
     /// Whether it has met a state that cannot be read since this was asked last.
     pub(crate) const fn met_unreadable(&mut self) -> bool {
         std::mem::replace(&mut self.met_unreadable, false)
+    }
+
+    /// Whether it has met a fence around the flight that it follows since this was asked last: somebody has replaced
+    /// the state, and no message told of that.
+    pub(crate) const fn met_fence(&mut self) -> bool {
+        std::mem::replace(&mut self.met_fence, false)
     }
 
     fn wait(&mut self, jitter: f64) -> Step {

@@ -266,3 +266,23 @@ fn a_flight_that_is_said_to_be_abandoned_twice_is_one() {
     let again = follower.heard(abandoned(LEADER));
     assert_eq!(again, Step::KeepWaiting);
 }
+
+#[test]
+fn a_fence_that_no_message_told_of_is_met_once() {
+    let mut follower = follower();
+    let mut meets = |leader, seen| {
+        let follow = BeginAnswer::Follow {
+            leader,
+            lease_left: LEASE,
+            seen,
+            trace: None,
+        };
+        follower.answered(follow, 0.0);
+        follower.met_fence()
+    };
+    assert!(!meets(LEADER, OLD.into()), "nothing has changed");
+    assert!(!meets(LEADER, Seen::NOTHING), "the old state has expired");
+    assert!(meets(LEADER, OTHER.into()));
+    assert!(!meets(LEADER, OTHER.into()), "once");
+    assert!(!meets(OTHER, OLD.into()), "another flight");
+}

@@ -38,13 +38,15 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    const DELIVERY: Duration = Duration::from_secs(5);
+
     /// How long after it was last confirmed a lock that is gone may be taken again.
     ///
     /// Within this time another flight's outcome, had there been one, would still be the key's state,
     /// and the state tells: nothing lives for less. Behind it that outcome may have come and expired, and ours
-    /// would be older.
-    pub(crate) const fn retake_window(&self) -> Duration {
-        self.delivery
+    /// would be older. Other processes may keep outcomes for less than this one, but not below the default.
+    pub(crate) fn retake_window(&self) -> Duration {
+        self.delivery.min(Self::DELIVERY)
     }
 }
 
@@ -53,7 +55,7 @@ impl Default for Settings {
         Self {
             lease: Duration::from_secs(3),
             poll: PollPlan::default(),
-            delivery: Duration::from_secs(5),
+            delivery: Self::DELIVERY,
             refresh_pause: Duration::from_secs(1),
             max_refreshes: 64,
             limits: Limits {
@@ -153,7 +155,7 @@ impl Core {
         self.handing_over.store(true, Ordering::SeqCst);
         // A lock that is being won now would be left behind, and an outcome on its way lost. Each question has its
         // deadline; who asks may live on a runtime that nobody polls any more.
-        let answered = 4 * self.coordinator.deadline();
+        let answered = self.coordinator.deadline().saturating_mul(4);
         let _ = tokio::time::timeout(answered, self.asking.none()).await;
         let locks = self.heartbeat.let_go_of_all();
         self.heartbeat.arrived().await;
@@ -202,5 +204,24 @@ impl Headcount {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_taken_again_while_any_outcome_would_be_there_however_long_this_process_keeps_its_own()
+     {
+        let window = |secs| {
+            let delivery = Duration::from_secs(secs);
+            let settings = Settings {
+                delivery,
+                ..Settings::default()
+            };
+            settings.retake_window().as_secs()
+        };
+        assert_eq!([1, 5, 60].map(window), [1, 5, 5]);
     }
 }

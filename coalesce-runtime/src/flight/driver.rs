@@ -31,7 +31,7 @@ pub(crate) struct Driver {
     /// The trace that it asks in.
     pub(super) trace: Option<Traceparent>,
     settled: bool,
-    _working: Counted,
+    working: Option<Counted>,
 }
 
 impl Driver {
@@ -49,7 +49,7 @@ impl Driver {
             cause,
             trace,
             settled: false,
-            _working: core.drivers.one_more(),
+            working: Some(core.drivers.one_more()),
         }
     }
 
@@ -82,6 +82,11 @@ impl Driver {
                             chase.silent_since = None;
                             let next = chase.follower.answered(answer, fastrand::f64());
                             self.entry.is_led_in(chase.follower.led_in());
+                            if chase.follower.met_fence() {
+                                let until = Some(chase.followed_at);
+                                self.core.fold.fence(&self.entry, until);
+                            }
+                            chase.followed_at = chase.asked_at;
                             next
                         }
                         Err(fault) => {
@@ -113,7 +118,7 @@ impl Driver {
                 }
                 Step::KeepWaiting => match self.wait(&mut chase).await {
                     Some(step) => step,
-                    None => return self.leave(&chase).await,
+                    None => return self.leave(chase).await,
                 },
                 Step::Lead { seen, takeover } => {
                     if takeover {
@@ -136,16 +141,14 @@ impl Driver {
                         self.core.tell(self.entry.key(), Incident::LostWakeUp);
                     }
                     self.arrived(arrived);
-                    return self.leave(&chase).await;
+                    return self.leave(chase).await;
                 }
                 Step::StopTrying => {
                     self.settle(Settlement::for_all(Verdict::AbandonedForGood));
-                    return self.leave(&chase).await;
+                    return self.leave(chase).await;
                 }
                 Step::GiveUp(fault) => {
-                    let granted = chase.granted.take();
-                    drop(chase);
-                    return self.go_on_without(fault, granted).await;
+                    return self.go_on_without(fault, chase.end()).await;
                 }
             };
         }
@@ -182,7 +185,7 @@ impl Driver {
         let key = self.entry.key().clone();
         // An ear that is open before the question needs no second look behind it.
         let ear = self.core.coordinator.listening(&key);
-        let patience = 2 * self.core.coordinator.deadline();
+        let patience = self.core.coordinator.deadline().saturating_mul(2);
         let follower =
             Follower::new(key, token, lease, settings.poll, patience, seen).traced(self.trace);
         Chase {
@@ -191,6 +194,7 @@ impl Driver {
             ear,
             asking: None,
             asked_at: now(),
+            followed_at: now(),
             poll_at: now(),
             granted: None,
             silent_since: None,
@@ -227,7 +231,11 @@ impl Driver {
                 // In this order: what has come counts more than asking for it.
                 biased;
                 notice = hear(&mut chase.ear) => match notice {
-                    Notice::Message(Message::Invalidated) => self.core.fold.detach(&self.entry),
+                    Notice::Message(Message::Invalidated { at }) => {
+                        let clock = self.core.coordinator.clock(self.entry.key());
+                        let until = clock.surely_before(at);
+                        self.core.fold.fence(&self.entry, until);
+                    }
                     Notice::Message(message) => return Some(chase.follower.heard(message)),
                     Notice::Gap => return Some(chase.follower.missed()),
                 },
@@ -244,10 +252,16 @@ impl Driver {
         }
     }
 
+    /// Keeps the entry for so long and does nothing: no shutdown waits for that.
+    pub(super) async fn rest(&mut self, pause: Duration) {
+        self.working = None;
+        tokio::time::sleep(pause).await;
+    }
+
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
-    async fn leave(&self, chase: &Chase) {
-        if let Some(hold) = &chase.granted {
-            self.insist(hold, LastWord::GivesWay).await;
+    async fn leave(&self, chase: Chase) {
+        if let Some(hold) = chase.end() {
+            self.insist(&hold, LastWord::GivesWay).await;
         }
     }
 
@@ -295,6 +309,8 @@ struct Chase {
     asking: Option<Counted>,
     /// When the last BEGIN was about to be sent.
     asked_at: Instant,
+    /// The same of the last one that was answered.
+    followed_at: Instant,
     poll_at: Instant,
     /// The lock that may have been won, when the answer to a BEGIN was lost.
     granted: Option<Hold>,
@@ -310,6 +326,11 @@ struct Chase {
 const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
 
 impl Chase {
+    /// Listens no longer: an ear left open would fill up. What is left is the lock that may have been won.
+    fn end(self) -> Option<Hold> {
+        self.granted
+    }
+
     fn failed(&mut self, fault: Fault, asked_at: Instant) -> Step {
         let silence = now() - *self.silent_since.get_or_insert(asked_at);
         self.follower.failed(fault, silence, fastrand::f64())

@@ -42,6 +42,8 @@ pub(crate) struct Entry {
     pub(super) reader: Mutex<(Reader, Instant)>,
     /// The trace of whoever leads, or of whoever asked to, as far as it is known.
     led_in: OnceLock<Traceparent>,
+    /// Whom its outcome will be for, when that is known before: those who had arrived by then.
+    for_arrivals_until: OnceLock<Instant>,
     /// Whether it has left the fold.
     pub(super) closed: AtomicBool,
     /// Rung when it stands elsewhere.
@@ -100,6 +102,7 @@ impl Entry {
             driven: AtomicBool::new(false),
             reader: Mutex::new((0, now())),
             led_in: OnceLock::new(),
+            for_arrivals_until: OnceLock::new(),
             closed: AtomicBool::new(false),
             news: Notify::new(),
             empty: Notify::new(),
@@ -121,6 +124,21 @@ impl Entry {
     /// The trace of the leader that its members wait for.
     pub(super) fn led_in(&self) -> Option<Traceparent> {
         self.led_in.get().copied()
+    }
+
+    /// Its outcome will be for those alone who had arrived by `until`. The others are woken: they start again, and
+    /// must find that it has left the fold. The first fence counts.
+    pub(super) fn is_for_arrivals_until(&self, until: Instant) {
+        if self.for_arrivals_until.set(until).is_ok() {
+            self.stage.send_modify(|_| ());
+            self.news.notify_waiters();
+        }
+    }
+
+    /// Whether its outcome may be for a caller that arrived at `arrived`.
+    pub(super) fn may_be_for(&self, arrived: Instant) -> bool {
+        let until = self.for_arrivals_until.get();
+        until.is_none_or(|until| arrived <= *until)
     }
 
     /// The driver leads: whoever takes the seat brings the body.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::entry::{Entry, Lane, PATIENCE, Reader, Room, Stage};
 use super::member::Member;
 use super::settlement::Settlement;
-use crate::words::clock::now;
+use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 
 /// Every entry of this process that can still be joined.
@@ -120,12 +120,16 @@ impl Fold {
         entry.closed.store(true, Ordering::Relaxed);
     }
 
-    /// Newcomers open an entry of their own and wait for nothing; those inside go on waiting.
-    pub(crate) fn detach(&self, entry: &Arc<Entry>) {
+    /// Newcomers open an entry of their own and wait for nothing. Those inside who had arrived by `until`, as far as
+    /// that is known, go on waiting; the others start again.
+    pub(super) fn fence(&self, entry: &Arc<Entry>, until: Option<Instant>) {
         self.remove(entry);
+        if let Some(until) = until {
+            entry.is_for_arrivals_until(until);
+        }
     }
 
-    /// The same for whatever entry `key` has, because somebody here invalidated it.
+    /// The same for whatever entry `key` has, because somebody here invalidated it; nobody inside is told yet.
     pub(crate) fn detach_key(&self, key: &Key) {
         let mut entries = self.lock();
         for lane in [Lane::Shared, Lane::Requested, Lane::Solo] {

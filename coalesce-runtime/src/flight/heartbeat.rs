@@ -238,12 +238,17 @@ impl Heartbeat {
         }
         // The key is another's, or its outcome will not count for newcomers: they ask for themselves.
         let entry = lease.entry.upgrade();
+        let until = match answer {
+            RenewAnswer::Fenced { at } => self.coordinator.clock(&lease.key).surely_before(at),
+            RenewAnswer::Held | RenewAnswer::Lost => Some(lease.confirmed),
+        };
         if answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true) {
             self.journal.say(lease.key.namespace(), Line::LeaseLost);
         }
         drop(held);
         if let Some(entry) = entry {
-            self.fold.detach(&entry);
+            // Those who came behind that, and before this beat, would wait for nothing.
+            self.fold.fence(&entry, until);
         }
     }
 

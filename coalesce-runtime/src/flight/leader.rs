@@ -144,7 +144,7 @@ impl Driver {
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
         drop(asking);
         let refreshes = runner.is_some();
-        let report = self.body(Some(election.asked_at + pending), runner).await;
+        let report = self.body(election.asked_at + pending, runner).await;
         let hold = hold.rest();
         match report {
             Ok(report) => self.bring_home(hold, report).await,
@@ -156,7 +156,9 @@ impl Driver {
 
     /// Runs the body for this process alone. `granted`: the lock that it may have all the same.
     pub(crate) async fn run_solo(mut self, granted: Option<Hold>) {
-        let report = self.body(None, None).await;
+        // Without a coordinator as with one: behind it those who wait are free, and newcomers as well.
+        let pending_until = now() + self.policy.clocks().pending();
+        let report = self.body(pending_until, None).await;
         self.settle(match &report {
             Ok(report) => report.shared_here(Seen::NOTHING, report.ended),
             Err(word) => word.settlement(),
@@ -178,18 +180,21 @@ impl Driver {
     /// Waits for the body's report, or for what is to be said without one.
     async fn body(
         &mut self,
-        pending_until: Option<Instant>,
+        pending_until: Instant,
         runner: Option<Runner>,
     ) -> Result<Report, LastWord<'static>> {
         let (sender, mut report) = oneshot::channel();
         let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
-        match runner {
-            Some(runner) => drop(tokio::spawn(runner(seat))),
-            None => self.entry.offer(seat),
-        }
-        let mut pending_until = pending_until;
+        let refresh = match runner {
+            Some(runner) => Some(tokio::spawn(runner(seat))),
+            None => {
+                self.entry.offer(seat);
+                None
+            }
+        };
+        let mut pending_until = Some(pending_until);
         let beat = beat_of(self.core.settings.lease);
-        let mut look_at = pending_until.map(|_| now() + beat);
+        let mut look_at = now() + beat;
         loop {
             tokio::select! {
                 // In this order: a body that has ended counts more than that nobody waits for it.
@@ -200,8 +205,8 @@ impl Driver {
                     Err(_) => Err(LastWord::GivesWay),
                 },
                 () = self.entry.emptied() => self.core.fold.withdraw_if_empty(&self.entry),
-                () = reached(look_at) => {
-                    look_at = Some(now() + beat);
+                () = tokio::time::sleep_until(look_at) => {
+                    look_at = now() + beat;
                     self.core.heartbeat.tend();
                 }
                 () = reached(pending_until) => {
@@ -209,6 +214,10 @@ impl Driver {
                     // will lead. The body's own caller still gets its own value.
                     pending_until = None;
                     drop(self.entry.take_seat());
+                    // A refresh has no caller, its outcome would be refused, and its place is wanted by other keys.
+                    if let Some(refresh) = &refresh {
+                        refresh.abort();
+                    }
                     self.settle(Settlement::for_all(Verdict::Outlived));
                 }
             }

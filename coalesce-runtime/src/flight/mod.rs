@@ -8,6 +8,7 @@ pub(crate) mod fold;
 pub(crate) mod heartbeat;
 pub(crate) mod journal;
 pub(crate) mod leader;
+pub(crate) mod look;
 pub(crate) mod member;
 pub(crate) mod refresh;
 pub(crate) mod seat;

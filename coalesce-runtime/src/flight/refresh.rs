@@ -86,7 +86,7 @@ fn label(answer: &Result<BeginAnswer, Fault>) -> &'static str {
     }
 }
 
-async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {
+async fn refresh(mut driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {
     let token = Token::random();
     let settings = driver.core.settings;
     let pending = driver.policy.clocks().pending();
@@ -126,7 +126,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
             // A rest is no refresh: it must not keep other keys from theirs.
             drop((asking, permit));
-            tokio::time::sleep(lease_left.min(LONGEST_REST)).await;
+            driver.rest(lease_left.min(LONGEST_REST)).await;
         }
         Err(fault) => {
             if fault.may_have_been_executed() {
@@ -134,7 +134,7 @@ async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSe
                 let _ = driver.let_go(AbandonAsk::gives_way(election.token)).await;
             }
             drop((asking, permit));
-            tokio::time::sleep(settings.refresh_pause).await;
+            driver.rest(settings.refresh_pause).await;
         }
     }
 }

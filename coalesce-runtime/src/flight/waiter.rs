@@ -3,24 +3,21 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tracing::Span;
 
 use super::core::Core;
 use super::driver::Driver;
 use super::entry::{Lane, PATIENCE, Stage};
 use super::member::Member;
-use super::settlement::{Outcome, Settlement, Stored, Verdict};
+use super::settlement::{Outcome, Settlement, Verdict};
 use super::turn::Turn;
 use crate::engine::follow::ABANDONED_AT_MOST;
-use crate::engine::reading::{Reading, read, reads_alike};
-use crate::format::envelope::{Envelope, Seen, Status};
+use crate::format::envelope::{Seen, Status};
 use crate::ports::event::{BypassReason, CallOutcome, Cause, Incident};
 use crate::ports::ticket::Ticket;
 use crate::ports::wanted::Wanted;
 use crate::words::clock::{Instant, now};
 use crate::words::error::Error;
-use crate::words::fault::Fault;
 use crate::words::key::Key;
 use crate::words::policy::{OnError, OnRedisError, Policy};
 
@@ -28,28 +25,30 @@ use crate::words::policy::{OnError, OnRedisError, Policy};
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a thing of its own: a wish and three things that may happen once"
+    reason = "each is a thing of its own: a wish and things that may happen once"
 )]
 pub(crate) struct Waiter {
-    core: Arc<Core>,
-    policy: Arc<Policy>,
-    key: Key,
+    pub(super) core: Arc<Core>,
+    pub(super) policy: Arc<Policy>,
+    pub(super) key: Key,
     ticket: Ticket,
     /// That of its wait for others, while it waits and somebody wants to know.
     waiting: Wanted,
     deadline: Option<Instant>,
-    lane: Lane,
+    pub(super) lane: Lane,
     /// Why a body would run for this caller.
     cause: Cause,
     member: Option<Member>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
-    unwanted: Option<Seen>,
+    pub(super) unwanted: Option<Seen>,
     /// Whether a stale value is an answer; without a refresh behind it, it is not.
-    takes_stale: bool,
+    pub(super) takes_stale: bool,
     abandoned: u32,
     retried: bool,
     /// Whether there has been an outcome that it could not read.
     passed_over: bool,
+    /// Whether it has fallen back to running the body.
+    fell_back: bool,
     /// Whether it has had a place in the fold.
     placed: bool,
 }
@@ -62,12 +61,7 @@ impl Waiter {
         ticket: Ticket,
         takes_stale: bool,
     ) -> Self {
-        let arrived = ticket.arrived();
-        // A wait too long for the clock is as good as no limit.
-        let deadline = policy
-            .clocks()
-            .wait()
-            .and_then(|wait| arrived.checked_add(wait));
+        let deadline = deadline_of(policy, ticket.arrived());
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
@@ -83,6 +77,7 @@ impl Waiter {
             abandoned: 0,
             retried: false,
             passed_over: false,
+            fell_back: false,
             placed: false,
         }
     }
@@ -110,6 +105,8 @@ impl Waiter {
                         return turn;
                     }
                 }
+                // It has been fenced, or lost its lock, before this caller came.
+                _ if !member.entry().may_be_for(self.ticket.arrived()) => drop(member),
                 Stage::Offered => match member.take_seat() {
                     Some(seat) => {
                         if seat.cause() == Cause::Takeover {
@@ -172,12 +169,17 @@ impl Waiter {
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
-    /// process that have to. Giving up never starts a herd.
+    /// process that have to. Giving up never starts a herd. For another's body it waits as long as for a flight, and
+    /// then it runs its own.
     ///
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
     pub(crate) fn fall_back(&mut self, cause: Cause) -> bool {
-        self.deadline.take().is_some() | self.go_alone(cause)
+        let first = !std::mem::replace(&mut self.fell_back, true);
+        if first {
+            self.deadline = deadline_of(&self.policy, now());
+        }
+        self.go_alone(cause) || first
     }
 
     /// This caller runs the body, together with others of this process that have to. It still waits no
@@ -249,92 +251,8 @@ impl Waiter {
         }
     }
 
-    /// Reads the state for all members of the entry, and starts a driver if that is not the end.
-    async fn read(&self, member: &mut Member) {
-        member.predecessor_settled().await;
-        if self.lane == Lane::Solo {
-            self.start(member, |driver| driver.run_solo(None));
-            return;
-        }
-        if !self.may_find_something() {
-            // What a flight has left behind is for its followers; a newcomer need not look at it.
-            self.start(member, |driver| driver.share(None));
-            return;
-        }
-        let asked_at = now();
-        match self.core.coordinator.read(&self.key).await {
-            Ok(state) => self.found(member, state.as_ref(), asked_at),
-            Err(fault) => self.found_nobody(member, fault),
-        }
-    }
-
-    /// What this caller does when more is in progress here than may be: what is stored is an answer, and
-    /// everything else is its own business.
-    async fn without_a_place(&self) -> Turn {
-        if self.may_find_something() {
-            let state = self.core.coordinator.read(&self.key).await.ok().flatten();
-            if let Some(Verdict::Stored(stored, _)) = self.served_from(state.as_ref()).1 {
-                return stored.into();
-            }
-        }
-        Turn::Capped
-    }
-
-    /// Whether what is stored can be an answer.
-    fn may_find_something(&self) -> bool {
-        let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
-        stored && self.lane == Lane::Shared
-    }
-
-    fn found(&self, member: &mut Member, state: Option<&Bytes>, asked_at: Instant) {
-        let (mark, verdict) = self.served_from(state);
-        match verdict {
-            Some(verdict) => member.settle(Settlement {
-                verdict,
-                // It may have been invalidated before others joined who came while it was on its way.
-                for_arrivals_until: Some(asked_at),
-            }),
-            None => self.start(member, |driver| driver.share(Some(mark))),
-        }
-    }
-
-    /// The mark of a state, and what it is to this caller; `None`: not enough.
-    fn served_from(&self, state: Option<&Bytes>) -> (Seen, Option<Verdict>) {
-        let mark = Seen::of_state(state.map(|bytes| &bytes[..]));
-        let readable = state.filter(|_| self.unwanted != Some(mark));
-        let envelope = readable.and_then(|bytes| match Envelope::decode(&self.key, bytes) {
-            Ok(envelope) => Some(envelope),
-            Err(_) => {
-                self.core.tell(&self.key, Incident::Undecodable);
-                None
-            }
-        });
-        (
-            mark,
-            envelope.and_then(|envelope| self.served(envelope, mark)),
-        )
-    }
-
-    fn served(&self, envelope: Envelope, mark: Seen) -> Option<Verdict> {
-        let now = self.core.coordinator.clock(&self.key).server_at(now());
-        let stored = match read(&envelope, &self.policy, now) {
-            Reading::Fresh | Reading::KeptError => Stored::Fresh(envelope.into()),
-            Reading::Stale { refresh } if self.takes_stale => Stored::Stale {
-                outcome: envelope.into(),
-                refresh: refresh.then_some(mark),
-            },
-            Reading::GoAlone => return Some(Verdict::GoAlone),
-            Reading::Stale { .. } | Reading::Miss => return None,
-        };
-        Some(Verdict::Stored(stored, Arc::clone(&self.policy)))
-    }
-
-    fn found_nobody(&self, member: &mut Member, fault: Fault) {
-        self.start(member, |driver| driver.go_on_without(fault, None));
-    }
-
     /// Hands the entry to a driver, unless another member has taken this one's place.
-    fn start<F>(&self, member: &mut Member, work: impl FnOnce(Driver) -> F)
+    pub(super) fn start<F>(&self, member: &mut Member, work: impl FnOnce(Driver) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -344,13 +262,6 @@ impl Waiter {
             let driver = Driver::new(core, policy, member.entry(), self.cause, trace);
             tokio::spawn(work(driver));
         }
-    }
-
-    /// Whether this caller takes what may have been read for another one, by that one's policy.
-    fn takes(&self, stored: &Stored, policy: &Arc<Policy>) -> bool {
-        let alike = Arc::ptr_eq(policy, &self.policy) || reads_alike(policy, &self.policy);
-        let too_old = matches!(stored, Stored::Stale { .. }) && !self.takes_stale;
-        alike && !too_old && Some(stored.mark()) != self.unwanted
     }
 
     /// What a settlement is to this caller; `None`: it starts again.
@@ -394,4 +305,10 @@ impl Waiter {
             })),
         }
     }
+}
+
+/// Until when somebody waits who begins at `begun`. A wait too long for the clock is as good as no limit.
+fn deadline_of(policy: &Policy, begun: Instant) -> Option<Instant> {
+    let wait = policy.clocks().wait();
+    wait.and_then(|wait| begun.checked_add(wait))
 }

@@ -43,7 +43,10 @@ pub enum Message {
         body_failed: bool,
     },
     /// Somebody removed or replaced the state; a flight in progress is fenced.
-    Invalidated,
+    Invalidated {
+        /// When that was.
+        at: ServerTime,
+    },
 }
 
 impl Message {
@@ -105,8 +108,9 @@ impl Message {
             b'O' => match Envelope::decode(key, &body)? {
                 Envelope {
                     status: Status::Invalidated,
+                    computed_at: at,
                     ..
-                } => Ok(Self::Invalidated),
+                } => Ok(Self::Invalidated { at }),
                 envelope => Ok(Self::Outcome {
                     envelope,
                     fenced_at,
@@ -242,6 +246,10 @@ mod tests {
     #[test]
     fn what_has_changed_is_told_without_saying_how() {
         let told = Message::encode_changed(&key());
-        assert_eq!(Message::decode(&key(), &told), Ok(Message::Invalidated));
+        let at = ServerTime::default();
+        assert_eq!(
+            Message::decode(&key(), &told),
+            Ok(Message::Invalidated { at })
+        );
     }
 }

@@ -123,6 +123,9 @@ impl CoalescerBuilder {
     }
 
     /// How long an outcome that is not retained stays readable for followers; default 5 s.
+    ///
+    /// Below the default it should be the same in all processes: a leader that was cut off keeps its lock when it finds
+    /// no newer outcome, and one that another process kept for less than this may have come and gone.
     pub fn delivery_window(mut self, window: Duration) -> Self {
         self.settings.delivery = window;
         self
@@ -136,6 +139,8 @@ impl CoalescerBuilder {
     }
 
     /// How many refreshes of this process may run at once; default 64. More wait for a later call.
+    ///
+    /// A refresh that reaches its `pending_ttl` is dropped: its outcome would be refused, and nobody waits for it.
     pub fn max_refreshes(mut self, count: usize) -> Self {
         self.settings.max_refreshes = count;
         self

@@ -233,7 +233,7 @@ impl Caller {
                 }
             }
             Message::Abandoned { token, .. } => following.look_due |= token == following.leader,
-            Message::Stored { .. } | Message::Invalidated => {}
+            Message::Stored { .. } | Message::Invalidated { .. } => {}
         }
     }
 }

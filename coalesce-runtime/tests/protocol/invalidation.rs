@@ -1,9 +1,13 @@
 //! Invalidation: what was computed before it is not served behind it.
 
+use std::sync::Arc;
+
 use coalesce_runtime::contract::{Call, CallSite, path_of, place, register, shape};
-use coalesce_runtime::{Coalescer, Entry};
+use coalesce_runtime::{Coalescer, Entry, MemoryCoordinator};
+use tokio::time::Instant;
 
 use crate::fleet::{Failure, Fleet, Ledger, MS};
+use crate::way::Way;
 
 static SITE: CallSite = CallSite::new("get", place!()).fresh_ttl("60s");
 register!(&SITE);
@@ -108,7 +112,7 @@ async fn a_refresh_by_hand_gives_a_new_value_while_others_are_served_the_old_one
     let refreshes = refreshes.map(tokio::spawn);
     tokio::time::sleep(50 * MS).await;
     for pod in &fleet.pods {
-        let begun = tokio::time::Instant::now();
+        let begun = Instant::now();
         assert_eq!(entry(pod, &ledger, 10).call().await, 1);
         assert!(begun.elapsed() < MS, "nobody waits for the refresh");
     }
@@ -174,7 +178,7 @@ async fn a_flight_that_refreshes_its_own_entry_runs_through() {
     let (fleet, ledger) = (Fleet::of(1).await, Ledger::default());
     let (pod, inner) = (fleet.pods[0].clone(), ledger.clone());
     let call = call_on(&fleet.pods[0]);
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     let refreshed = call
         .run(shape!(u64), move || async move {
             entry(&pod, &inner, 10).refresh().await
@@ -190,4 +194,48 @@ async fn behind_a_shutdown_a_refresh_by_hand_runs_as_if_the_attribute_were_not_t
     assert_eq!(entry(&fleet.pods[0], &ledger, 10).refresh().await, 1);
     let counts = fleet.pods[0].counts();
     assert_eq!((counts.bypassed, counts.led), (1, 0));
+}
+
+/// The leader's process learns of it with its next renewal.
+#[tokio::test(start_paused = true)]
+async fn who_comes_to_the_leaders_process_before_it_knows_of_an_invalidation_waits_for_no_fenced_body()
+ {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    let [one, two] = &fleet.pods[..] else {
+        panic!("two pods")
+    };
+    let early = [(); 2].map(|()| tokio::spawn(entry(one, &ledger, 20_000).call()));
+    tokio::time::sleep(100 * MS).await;
+    entry(two, &ledger, 0).invalidate().await.unwrap();
+    tokio::time::sleep(100 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(entry(one, &ledger, 50).call().await, 2);
+    assert!(begun.elapsed() < 1_200 * MS, "{:?}", begun.elapsed());
+    for call in early {
+        assert_eq!(call.await.unwrap(), 1, "who had joined gets its value");
+    }
+    assert_eq!(ledger.runs(), 2);
+}
+
+/// A process that follows learns of it with its next poll, when the message is lost.
+#[tokio::test(start_paused = true)]
+async fn who_comes_to_a_process_that_has_missed_an_invalidation_waits_for_no_fenced_body() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    way.loses_messages();
+    let one = Coalescer::builder().coordinator(Arc::new(inner));
+    let two = Coalescer::builder().coordinator(way);
+    let (one, two) = (one.build().await.unwrap(), two.build().await.unwrap());
+    let leader = tokio::spawn(entry(&one, &ledger, 20_000).call());
+    tokio::time::sleep(100 * MS).await;
+    let follower = tokio::spawn(entry(&two, &ledger, 20_000).call());
+    tokio::time::sleep(5_000 * MS).await;
+    entry(&one, &ledger, 0).invalidate().await.unwrap();
+    tokio::time::sleep(10 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(entry(&two, &ledger, 50).call().await, 2);
+    assert!(begun.elapsed() < 1_500 * MS, "{:?}", begun.elapsed());
+    assert_eq!(leader.await.unwrap(), 1);
+    assert!([1, 2].contains(&follower.await.unwrap()));
+    assert_eq!(ledger.runs(), 2);
 }

@@ -9,6 +9,7 @@ mod direct;
 mod dropping;
 mod ending;
 mod giving_up;
+mod hanging;
 mod invalidation;
 mod limits;
 mod lossy;

@@ -139,3 +139,24 @@ async fn an_outcome_that_lives_for_less_than_a_lease_is_not_undone_either() {
     assert_eq!(begun.elapsed(), 100 * MS, "nobody holds the lock");
     assert_eq!(slow.await.unwrap(), 1, "its own caller gets its own value");
 }
+
+/// Nobody in the leader's process could know that its lock was another's by then.
+#[tokio::test(start_paused = true)]
+async fn who_came_to_a_leader_that_had_lost_its_lock_follows_the_one_that_has_it() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    let (one, two) = (pod(way.clone()).await, pod(Arc::new(inner.clone())).await);
+    let slow = tokio::spawn(call(one.clone(), ledger.clone(), 20_000));
+    tokio::time::sleep(500 * MS).await;
+    way.cut(Fault::Disconnected);
+    tokio::time::sleep(4_000 * MS).await;
+    let newer = tokio::spawn(call(two, ledger.clone(), 5_000));
+    tokio::time::sleep(500 * MS).await;
+    let begun = Instant::now();
+    let late = tokio::spawn(call(one, ledger.clone(), 100));
+    tokio::time::sleep(1_000 * MS).await;
+    way.heal();
+    assert_eq!(late.await.unwrap(), 2);
+    assert_eq!(begun.elapsed(), 4_500 * MS);
+    assert_eq!((newer.await.unwrap(), slow.await.unwrap()), (2, 1));
+}

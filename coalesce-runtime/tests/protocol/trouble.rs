@@ -150,3 +150,68 @@ async fn a_batch_of_renewals_without_an_answer_is_no_round_trip_and_one_fault() 
         assert_eq!(snapshot.namespaces["n"].faults.total(), 0);
     }
 }
+
+/// A refresh that could not be asked for rests, and the rest is no work to wait for.
+#[tokio::test(start_paused = true)]
+async fn shutdown_waits_for_no_refresh_that_rests() {
+    for fault in [Fault::Disconnected, Fault::Refused] {
+        let way = Way::to(&MemoryCoordinator::new());
+        let builder = Coalescer::builder().coordinator(way.clone());
+        let pod = builder.refresh_pause(60_000 * MS).build().await.unwrap();
+        let call = || {
+            let call = pod.call("n").key(1).policy(retaining(1_000, 60_000));
+            call.run(|| async { 1 })
+        };
+        call().await;
+        tokio::time::sleep(1_500 * MS).await;
+        way.jam(fault);
+        call().await;
+        tokio::time::sleep(500 * MS).await;
+        assert_eq!(pod.in_flight(), 1, "it rests");
+        let begun = Instant::now();
+        pod.shutdown(30_000 * MS).await;
+        assert!(begun.elapsed() < 1_000 * MS, "{:?}", begun.elapsed());
+    }
+}
+
+/// Questions fail and messages come through: an outcome arrives while it is not known who holds the lock.
+#[tokio::test(start_paused = true)]
+async fn who_has_its_outcome_and_a_last_word_to_say_listens_no_longer() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    let one = Coalescer::builder().coordinator(std::sync::Arc::new(inner.clone()));
+    let two = Coalescer::builder().coordinator(way.clone());
+    let two = two.polls(50 * MS, 50 * MS).build().await.unwrap();
+    let call = |pod: Coalescer| {
+        let ledger = ledger.clone();
+        let call = pod.call("n").key(1);
+        tokio::spawn(call.run(move || async move { ledger.run(5_000 * MS).await }))
+    };
+    let leader = call(one.build().await.unwrap());
+    tokio::time::sleep(10 * MS).await;
+    let follower = call(two.clone());
+    tokio::time::sleep(4_800 * MS).await;
+    way.jam(Fault::Disconnected);
+    assert_eq!((leader.await.unwrap(), follower.await.unwrap()), (1, 1));
+    tokio::time::sleep(100 * MS).await;
+    assert_eq!(inner.subscriptions(), 0);
+    way.heal();
+}
+
+/// An implementation may wait for as long as it takes.
+#[tokio::test(start_paused = true)]
+async fn a_coordinator_without_a_deadline_is_no_trouble() {
+    let (way, ledger) = (Way::to(&MemoryCoordinator::new()), Ledger::default());
+    way.has_deadline(std::time::Duration::MAX);
+    let pod = || Coalescer::builder().coordinator(way.clone()).build();
+    let pods = [pod().await.unwrap(), pod().await.unwrap()];
+    let call = |pod: &Coalescer| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        call.run(move || async move { ledger.run(100 * MS).await })
+    };
+    let both = tokio::join!(call(&pods[0]), call(&pods[1]));
+    assert_eq!((both, ledger.runs()), ((1, 1), 1));
+    for pod in pods {
+        pod.shutdown(MS).await;
+    }
+}

@@ -12,6 +12,8 @@ use coalesce_runtime::coordination::{
 use coalesce_runtime::{Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
 
+use crate::fleet::MS;
+
 /// One pod's way to the coordinator.
 #[derive(Debug)]
 pub struct Way {
@@ -19,6 +21,9 @@ pub struct Way {
     /// How long a question and its answer take.
     trip: Duration,
     cut: Mutex<Option<Fault>>,
+    /// The same for what changes something: reading and listening go on.
+    jammed: Mutex<Option<Fault>>,
+    deadline: Mutex<Duration>,
     /// When the first question since the cut was asked.
     missed: Mutex<Option<Instant>>,
     /// Whether no message comes through.
@@ -42,6 +47,8 @@ impl Way {
             inner: inner.clone(),
             trip,
             cut: Mutex::default(),
+            jammed: Mutex::default(),
+            deadline: Mutex::new(250 * MS),
             missed: Mutex::default(),
             deaf: AtomicBool::default(),
             mute: AtomicBool::default(),
@@ -75,8 +82,19 @@ impl Way {
         *self.cut.lock().unwrap() = Some(fault);
     }
 
+    /// From now on only reading and listening are answered.
+    pub fn jam(&self, fault: Fault) {
+        *self.jammed.lock().unwrap() = Some(fault);
+    }
+
     pub fn heal(&self) {
         *self.cut.lock().unwrap() = None;
+        *self.jammed.lock().unwrap() = None;
+    }
+
+    /// From now on a question may go without an answer for so long.
+    pub fn has_deadline(&self, deadline: Duration) {
+        *self.deadline.lock().unwrap() = deadline;
     }
 
     /// When the first question since the cut was asked.
@@ -102,6 +120,18 @@ impl Way {
             });
         };
         self.missed.lock().unwrap().get_or_insert_with(Instant::now);
+        self.fail(fault)
+    }
+
+    /// The same for what changes something.
+    fn pass_script<'a, A: Send + 'a>(&'a self, answer: Reply<'a, A>) -> Reply<'a, A> {
+        match *self.jammed.lock().unwrap() {
+            Some(fault) => self.fail(fault),
+            None => self.pass(answer),
+        }
+    }
+
+    fn fail<A: Send>(&self, fault: Fault) -> Reply<'_, A> {
         Box::pin(async move {
             if fault == Fault::Timeout {
                 tokio::time::sleep(self.deadline()).await;
@@ -116,6 +146,10 @@ impl Coordinator for Way {
         "memory behind a way that can be cut"
     }
 
+    fn deadline(&self) -> Duration {
+        *self.deadline.lock().unwrap()
+    }
+
     fn clock(&self, key: &Key) -> ServerClock {
         self.inner.clock(key)
     }
@@ -127,12 +161,12 @@ impl Coordinator for Way {
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
         match self.planted.lock().unwrap().take() {
             Some(state) => Box::pin(async { Ok(BeginAnswer::State(state)) }),
-            None => self.pass(self.inner.begin(key, ask)),
+            None => self.pass_script(self.inner.begin(key, ask)),
         }
     }
 
     fn renew<'a>(&'a self, asks: &'a [RenewAsk]) -> Reply<'a, Renewals> {
-        let answers = self.pass(self.inner.renew(asks));
+        let answers = self.pass_script(self.inner.renew(asks));
         // Each lock may be missing for reasons of its own.
         let late = *self.beat.lock().unwrap();
         Box::pin(async move {
@@ -143,15 +177,15 @@ impl Coordinator for Way {
     }
 
     fn finish<'a>(&'a self, key: &'a Key, ask: &'a FinishAsk) -> Reply<'a, FinishAnswer> {
-        self.pass(self.inner.finish(key, ask))
+        self.pass_script(self.inner.finish(key, ask))
     }
 
     fn abandon<'a>(&'a self, key: &'a Key, ask: AbandonAsk) -> Reply<'a, bool> {
-        self.pass(self.inner.abandon(key, ask))
+        self.pass_script(self.inner.abandon(key, ask))
     }
 
     fn replace<'a>(&'a self, key: &'a Key, ask: &'a ReplaceAsk) -> Reply<'a, bool> {
-        self.pass(self.inner.replace(key, ask))
+        self.pass_script(self.inner.replace(key, ask))
     }
 
     fn listen<'a>(&'a self, key: &'a Key) -> Reply<'a, Listener> {

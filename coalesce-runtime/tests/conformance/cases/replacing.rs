@@ -46,7 +46,8 @@ pub(crate) async fn c081_an_invalidation_is_told(w: &World) {
     let key = w.key("k");
     let mut ear = w.there.listen(&key).await;
     w.here.replace(&key, invalidation()).await;
-    assert_eq!(ear.hears().await, Message::Invalidated);
+    let at = w.there.state(&key).await.computed_at;
+    assert_eq!(ear.hears().await, Message::Invalidated { at });
 }
 
 /// A value that is put is an outcome like any other to those who wait.
