@@ -44,8 +44,9 @@ bash examples/product-service/install.sh || {
 }
 
 log=$(mktemp)
-# Each test of the fault matrix adds a line: faults, calls, wrong, lost, unexplained, leaked; and each time that a
-# fleet shares its runs again, how long that took. A fault is one act of a test, however much it hurt.
+# Each test of the fault matrix adds lines. One has numbers only: faults, calls, wrong, lost, unexplained, leaked; a
+# fault is one act of a test, however much it hurt. The others begin with a name: each time that a fleet shares its runs
+# again, how long that took; how many runs there were; and how often calls and connections took how long.
 RIG_TOTALS=$(mktemp)
 export RIG_TOTALS
 trap 'rm -f "$log" "$RIG_TOTALS"' EXIT
@@ -54,7 +55,7 @@ trap 'rm -f "$log" "$RIG_TOTALS"' EXIT
 # that run them.
 cargo test --workspace --all-features --no-fail-fast 2>&1 | tee "$log" || result=1
 
-awk '$1 == "recovered" { next }
+awk '$1 ~ /^[a-z]/ { next }
      { faults += $1; calls += $2; wrong += $3; lost += $4; unexplained += $5; leaked += $6 }
      END {
          printf "%d faults injected, %d calls: %d wrong values, %d lost, ", faults, calls, wrong, lost
@@ -75,6 +76,37 @@ sed -n 's/^recovered //p' "$RIG_TOTALS" | sort -n | awk '
     echo "tests/run.sh: at least 50 recoveries were expected, and half of them within a second" >&2
     result=1
 }
+
+# All runs, those that nothing would have excused beside another run, and those beside one that were excused by a fault that
+# was over, or by a machine that was too busy. Enough of the first are needed, and not too many of the last.
+sed -n 's/^runs //p' "$RIG_TOTALS" | awk '
+    { runs += $1; strict += $2; over += $3; busy += $4 }
+    END {
+        printf "%d runs, %d without an excuse; beside another, with one: ", runs, strict
+        printf "%d behind a fault, %d by a busy machine\n", over, busy
+        exit strict < 5000 || busy * 100 > runs
+    }' || {
+    echo "tests/run.sh: at least 5,000 runs without an excuse were expected, and at most one in a hundred excused by a busy machine" >&2
+    result=1
+}
+
+# Prints how long half of something took, 99 in a hundred, and the longest, from lines of `took:count`.
+spread() {
+    sed -n "s/^$1 //p" "$RIG_TOTALS" | tr ' ' '\n' | sort -n | awk -F: -v what="$2" -v unit="$3" '
+        { took[NR] = $1; count[NR] = $2; all += $2 }
+        END {
+            for (i = 1; i <= NR; i++) {
+                seen += count[i]
+                if (half == "" && seen * 2 >= all) half = took[i]
+                if (most == "" && seen * 100 >= all * 99) most = took[i]
+            }
+            printf "%d %s: half within %d %s, 99 in a hundred within %d, all within %d\n", all, what, half, unit, most, took[NR]
+        }'
+}
+spread added "calls while Redis was in trouble, beside bodies" ms
+spread added_with_leases "calls where a last word that was lost is said again, beside bodies" ms
+spread added_open "calls behind an open breaker, beside bodies" µs
+spread reconnected "connections with a stray or shifted reply were replaced" ms
 
 awk '/^test result:/ {
          for (i = 2; i <= NF; i++) {

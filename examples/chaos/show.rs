@@ -99,6 +99,8 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         ("calls", report.calls),
         ("executions", report.executions),
         ("explained runs", report.explained_runs),
+        ("calm runs", report.calm_runs),
+        ("  without an excuse", report.strict_runs),
         ("unexplained runs", report.unexplained_runs),
         ("lost calls", report.lost_calls),
         ("errors", report.errors),
@@ -111,6 +113,7 @@ fn rows(report: &Report) -> Vec<(&'static str, String)> {
         ("leaked subscriptions", report.leaked_subscriptions),
         ("leaked tasks", report.leaked_tasks),
         ("leaked connections", report.leaked_connections),
+        ("leaders missed", report.missed_leaders),
         ("takeovers", report.takeovers),
     ];
     let times = [

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -27,6 +28,13 @@ struct Standstill {
     pid: u32,
     from: u64,
     to: u64,
+}
+
+/// And another: a question of a process to Redis had no usable answer.
+#[derive(Debug, Serialize, Deserialize)]
+struct InVain {
+    pid: u32,
+    in_vain: u64,
 }
 
 /// One execution of a body.
@@ -69,13 +77,8 @@ impl Ledger {
 
     /// Every run, in the order of their starts.
     pub fn runs(&self) -> Vec<Run> {
-        let text = std::fs::read_to_string(&self.path).expect("the ledger");
-        // The others tell of standstills.
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let mut runs = BTreeMap::new();
-        for line in lines {
+        for line in self.lines::<Line>() {
             if line.starts {
                 let run = Run {
                     name: line.run.clone(),
@@ -95,12 +98,22 @@ impl Ledger {
 
     /// When processes stood still, by their own account.
     pub fn standstills(&self) -> Vec<(u32, RangeInclusive<u64>)> {
+        let stood = |Standstill { pid, from, to }| (pid, from..=to);
+        self.lines().into_iter().map(stood).collect()
+    }
+
+    /// When processes asked Redis in vain, by their own account.
+    pub fn in_vain(&self) -> Vec<(u32, u64)> {
+        let asked = |InVain { pid, in_vain }| (pid, in_vain);
+        self.lines().into_iter().map(asked).collect()
+    }
+
+    /// The lines of one kind.
+    fn lines<T: DeserializeOwned>(&self) -> Vec<T> {
         let text = std::fs::read_to_string(&self.path).expect("the ledger");
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+        let lines = text.lines();
         lines
-            .map(|Standstill { pid, from, to }| (pid, from..=to))
+            .filter_map(|line| serde_json::from_str(line).ok())
             .collect()
     }
 
@@ -174,6 +187,14 @@ impl Ledger {
         if path.exists() {
             let pid = std::process::id();
             append(path, &Standstill { pid, from, to });
+        }
+    }
+
+    /// Writes, from a pod, that this process asked Redis in vain.
+    pub(crate) fn write_in_vain(path: &Path, in_vain: u64) {
+        if path.exists() {
+            let pid = std::process::id();
+            append(path, &InVain { pid, in_vain });
         }
     }
 }

@@ -28,7 +28,7 @@ mod topology;
 mod totals;
 
 pub use books::unbalanced;
-pub use checker::{Checker, Expectation, Findings, Standstills, check, takeovers};
+pub use checker::{Checker, Expectation, Findings, InVain, Reason, Standstills, busy_times, check};
 pub use fleet::Fleet;
 pub use leaks::{Leaks, Patience};
 pub use ledger::{Ledger, Run, now_micros};
@@ -41,4 +41,4 @@ pub use resp::{Connection, Value};
 pub use server::RedisServer;
 pub use service::serve;
 pub use topology::{Cluster, Sentinels, Topology, eventually};
-pub use totals::{Totals, note_recovery, note_totals};
+pub use totals::{Totals, note_recovery, note_runs, note_spread, note_totals};

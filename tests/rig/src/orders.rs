@@ -28,6 +28,8 @@ pub enum Site {
     AnyCaller,
     /// Pending `RIG_PENDING` or 200 ms, wait `RIG_WAIT` or 400 ms.
     Patient,
+    /// The same, with an error rather than a run of its own when Redis cannot be asked.
+    Strict,
     /// Waits as long as it takes.
     Endless,
     /// Enabled unless `RIG_ENABLED` says otherwise.

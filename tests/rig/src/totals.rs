@@ -1,11 +1,12 @@
 //! Totals of the fault tests, added up by whoever runs them all.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::Duration;
 
 use crate::chaos::Report;
-use crate::checker::Findings;
+use crate::checker::{Findings, Reason};
 use crate::leaks::Leaks;
 
 /// The file to which they are appended, when there is one.
@@ -73,9 +74,33 @@ pub fn note_totals(totals: &Totals) {
     ));
 }
 
+/// Appends a line that says how many runs there were, how many of them nothing would have excused beside another, and how
+/// many were excused beside one by a fault that was over, and by a machine that was too busy.
+pub fn note_runs(runs: u64, strict: u64, explained: &BTreeMap<Reason, u64>) {
+    let by = |reasons: &[Reason]| -> u64 {
+        let counts = reasons.iter().filter_map(|reason| explained.get(reason));
+        counts.sum()
+    };
+    let over = by(&[Reason::Aftermath]);
+    let busy = by(&[Reason::Standstill, Reason::Busy]);
+    append(&format!("runs {runs} {strict} {over} {busy}\n"));
+}
+
 /// Appends a line that says after how long a fleet shared its runs again.
 pub fn note_recovery(took: Duration) {
     append(&format!("recovered {}\n", took.as_millis()));
+}
+
+/// Appends a line that says how often something took how long, in milliseconds or microseconds, as the name says.
+pub fn note_spread(name: &str, took: impl IntoIterator<Item = u64>) {
+    let mut counts = BTreeMap::<_, u64>::new();
+    for took in took {
+        *counts.entry(took).or_default() += 1;
+    }
+    let counts = counts
+        .iter()
+        .map(|(took, count)| format!(" {took}:{count}"));
+    append(&format!("{name}{}\n", counts.collect::<String>()));
 }
 
 fn append(line: &str) {

@@ -122,6 +122,11 @@ impl Fault {
         !none.contains(&self)
     }
 
+    /// Whether two servers may lead for a moment behind it, so that nobody need have asked in vain.
+    pub(super) fn moves_primaries(self) -> bool {
+        [FailOver, PrimaryKill, PrimaryStop].contains(&self)
+    }
+
     /// Whether it is done to pods.
     pub(super) fn is_of_pods(self) -> bool {
         [PodKill, PodStop, PodStopPastLease].contains(&self)

@@ -7,6 +7,7 @@ mod report;
 mod servers;
 mod stage;
 mod verdict;
+mod written;
 
 use std::time::Duration;
 

@@ -219,9 +219,17 @@ impl Nemesis {
         self.wounds = later;
         for wound in due {
             wound.heal(stage);
-            self.log.push((wound.fault, wound.since, now_micros()));
+            let healed = now_micros();
+            self.log.push((wound.fault, wound.since, healed));
             if wound.fault.is_reason() {
-                stage.trouble.push(wound.since..=now_micros() + RECOVERY);
+                let noticed = healed + RECOVERY;
+                let over = if wound.fault.moves_primaries() {
+                    noticed
+                } else {
+                    healed
+                };
+                stage.trouble.push(wound.since..=over);
+                stage.aftermath.push(over..=noticed);
             }
         }
     }

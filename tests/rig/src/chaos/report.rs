@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::faults::Fault;
 use super::servers::Layout;
+use crate::checker::Reason;
 
 /// The figures.
 #[derive(Clone, Debug, Serialize)]
@@ -22,9 +23,16 @@ pub struct Report {
     pub executions: u64,
     /// Runs beside a run of the same key, for a reason.
     pub explained_runs: u64,
+    /// How many of them for which; of several, the weakest.
+    pub explained_by: BTreeMap<Reason, u64>,
+    /// Runs that began when nothing was being done to servers or ways.
+    pub calm_runs: u64,
+    /// Those of them that would have had no excuse beside another run.
+    pub strict_runs: u64,
     /// Runs beside a run of the same key, without a reason.
     pub unexplained_runs: u64,
-    /// Calls that were never answered, by a process that lived.
+    /// Calls of processes that lived without an answer that can be read, and answers of others that cannot though they
+    /// were written to their ends.
     pub lost_calls: u64,
     /// Calls that were answered with an error, though their body returned a value.
     pub errors: u64,
@@ -50,7 +58,9 @@ pub struct Report {
     pub recovered_ms: u64,
     /// The most that a call took beside bodies of its key.
     pub max_added_ms: u64,
-    /// Leaders killed during a run that another took over.
+    /// Leaders killed during a run for which a caller of another process waited.
+    pub missed_leaders: u64,
+    /// Those of them behind which another ran.
     pub takeovers: u64,
     /// The median time from a leader's death to the next run of its key.
     pub takeover_p50_ms: u64,
@@ -68,6 +78,11 @@ const LONGEST_RECOVERY_MS: u64 = 5_400;
 
 /// A lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST_ADDED_MS: u64 = 3_000 + 1_000 + 5 * 500;
+
+/// Of a hundred runs, so many must have had nothing to excuse them, and no more may have been excused by a busy machine
+/// alone: otherwise nothing was proven.
+const LEAST_STRICT: u64 = 1;
+const MOST_BUSY: u64 = 10;
 
 impl Report {
     /// All faults.
@@ -95,6 +110,19 @@ impl Report {
         let mut broken: Vec<_> = broken
             .map(|(what, count)| format!("{count} {what}"))
             .collect();
+        let share = |count: u64| count * 100 / self.executions.max(1);
+        if share(self.strict_runs) < LEAST_STRICT {
+            broken.push(format!("only {} runs without an excuse", self.strict_runs));
+        }
+        let by = |reason| self.explained_by.get(&reason).copied().unwrap_or(0);
+        let busy = by(Reason::Standstill) + by(Reason::Busy);
+        if share(busy) > MOST_BUSY {
+            broken.push(format!("{busy} runs excused by a busy machine alone"));
+        }
+        let missed = self.missed_leaders - self.takeovers;
+        if missed > 0 {
+            broken.push(format!("{missed} dead leaders that nobody replaced"));
+        }
         if self.takeover_max_ms > LONGEST_TAKEOVER_MS {
             broken.push(format!("a takeover after {} ms", self.takeover_max_ms));
         }

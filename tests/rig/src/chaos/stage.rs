@@ -25,6 +25,8 @@ pub(super) struct Stage {
     pub(super) killed: Vec<(u32, u64)>,
     pub(super) stopped: Vec<(u32, RangeInclusive<u64>)>,
     pub(super) trouble: Vec<RangeInclusive<u64>>,
+    /// Behind each of those, until everybody has noticed.
+    pub(super) aftermath: Vec<RangeInclusive<u64>>,
     /// The tasks of a process before its first call. One that finds no server at its start has fewer.
     pub(super) tasks: usize,
     program: String,
@@ -50,6 +52,7 @@ impl Stage {
             killed: Vec::new(),
             stopped: Vec::new(),
             trouble: Vec::new(),
+            aftermath: Vec::new(),
             tasks: 0,
             program: plan.program.clone(),
             environment: plan.environment.clone(),

@@ -1,17 +1,19 @@
 //! The verdict: everything is healed, every answer is held against the ledger, and what is left behind is counted.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::time::{Duration, Instant};
 
 use super::Plan;
 use super::nemesis::Nemesis;
 use super::report::Report;
-use super::stage::{SITES, Stage, key};
-use crate::checker::{Checker, Expectation, Findings, Standstills, takeovers};
+use super::stage::{Player, SITES, Stage, key};
+use super::written::Written;
+use crate::checker::{Checker, Expectation, Findings, InVain, Reason, Standstills, busy_times};
 use crate::leaks::{Leaks, Patience};
 use crate::ledger::Run;
-use crate::orders::{Answer, Burst, Site};
+use crate::orders::{Burst, Site};
 
 /// Two bodies, a lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);
@@ -26,16 +28,29 @@ const LEFTOVERS: Patience = Patience {
 };
 
 pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
-    let lost_calls = lost(&mut stage);
+    let begun = begun(&mut stage);
     let recovered_ms = recover(&mut stage);
-    let stops = stage.stopped.iter().cloned();
-    let stopped = stops.chain(stage.ledger.standstills()).collect();
+    let told = stage.ledger.standstills();
+    let busy = busy_times(&told, &stage.stopped);
+    let stopped = stage.stopped.iter().cloned().chain(told).collect();
+    let in_vain = stage.ledger.in_vain().into_iter().collect();
     let runs = stage.ledger.runs();
+    let mut written = HashMap::new();
     let found: Vec<_> = (0..SITES.len())
-        .map(|place| find(&stage, &runs, &stopped, place))
+        .map(|place| {
+            let expected = Expectation {
+                busy: &busy,
+                stopped: &stopped,
+                in_vain: &in_vain,
+                ..expectation(&stage, place)
+            };
+            find(&stage, &runs, &expected, place, &mut written)
+        })
         .collect();
-    let expected = expectation(&stage, &stopped, 0);
-    let takeovers = takeovers(&runs, &expected);
+    let takeovers = found.iter().flat_map(|it| it.takeovers.clone());
+    let mut takeovers: Vec<_> = takeovers.collect();
+    takeovers.sort_unstable();
+    let explained_by = explained_by(&found);
     let leaked = leaked(&mut stage);
     let sum = |of: fn(&Findings) -> usize| found.iter().map(|it| of(it) as u64).sum();
     let most = |of: fn(&Findings) -> u64| found.iter().map(of).max().unwrap_or(0);
@@ -45,9 +60,12 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         faults: nemesis.done.clone(),
         calls: sum(|it| it.calls),
         executions: runs.len() as u64,
-        explained_runs: sum(|it| it.explained),
+        explained_runs: explained_by.values().sum(),
+        explained_by,
+        calm_runs: sum(|it| it.calm),
+        strict_runs: sum(|it| it.strict),
         unexplained_runs: sum(|it| it.unexplained.len()),
-        lost_calls,
+        lost_calls: lost(&begun, &written),
         errors: sum(|it| it.errors.len()),
         wrong_values: sum(|it| it.wrong.len()),
         stale_reads: sum(|it| it.stale.len()),
@@ -60,6 +78,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         leaked_connections: leaked.connections,
         recovered_ms,
         max_added_ms: most(|it| it.added_ms),
+        missed_leaders: sum(|it| it.missed),
         takeovers: takeovers.len() as u64,
         takeover_p50_ms: takeovers.get(takeovers.len() / 2).copied().unwrap_or(0),
         takeover_max_ms: takeovers.last().copied().unwrap_or(0),
@@ -67,22 +86,36 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     }
 }
 
-/// Waits for the last answers: calls that have none are lost.
-fn lost(stage: &mut Stage) -> u64 {
+fn explained_by(found: &[Findings]) -> BTreeMap<Reason, u64> {
+    let mut sum = BTreeMap::new();
+    for (reason, count) in found.iter().flat_map(|it| &it.explained) {
+        *sum.entry(*reason).or_default() += *count;
+    }
+    sum
+}
+
+/// Waits for the last answers: how many calls each process has begun.
+fn begun(stage: &mut Stage) -> HashMap<u32, u64> {
     let end = Instant::now() + PATIENCE;
-    let mut lost = 0;
-    for player in &mut stage.pods {
-        let mut all = true;
+    let of_player = |player: &mut Player| {
         for _ in SITES {
             let left = end.saturating_duration_since(Instant::now());
-            all &= player.pod.tally_within(left).is_some();
+            // Who has no patience left counts what is there.
+            let _ = player.pod.tally_within(left);
         }
-        if !all {
-            let there = player.pod.state();
-            lost += there.begun - there.answered;
-        }
-    }
-    lost
+        (player.pod.pid(), player.pod.state().begun)
+    };
+    stage.pods.iter_mut().map(of_player).collect()
+}
+
+/// Calls of which no answer can be read.
+fn lost(begun: &HashMap<u32, u64>, written: &HashMap<u32, Written>) -> u64 {
+    let of_process = |(pid, written): (&u32, &Written)| match begun.get(pid) {
+        Some(begun) => begun.saturating_sub(written.answers),
+        // It was killed.
+        None => written.torn,
+    };
+    written.iter().map(of_process).sum()
 }
 
 /// All processes share a run again: after how many milliseconds.
@@ -110,31 +143,35 @@ fn recover(stage: &mut Stage) -> u64 {
     }
 }
 
-fn expectation<'a>(stage: &'a Stage, stopped: &'a Standstills, place: usize) -> Expectation<'a> {
+fn expectation(stage: &Stage, place: usize) -> Expectation<'_> {
     Expectation {
         longest: LONGEST,
         trouble: &stage.trouble,
+        aftermath: &stage.aftermath,
+        busy: &[],
         killed: &stage.killed,
-        stopped,
+        stopped: Standstills::NONE,
+        in_vain: InVain::NONE,
         age: Duration::from_secs([0, 1][place]),
         switched: false,
     }
 }
 
-fn find(stage: &Stage, runs: &[Run], stopped: &Standstills, place: usize) -> Findings {
+fn find(
+    stage: &Stage,
+    runs: &[Run],
+    expected: &Expectation<'_>,
+    place: usize,
+    written: &mut HashMap<u32, Written>,
+) -> Findings {
     let of_site = |run: &&Run| run.key.starts_with(&key(place, 0)[..2]);
     let runs: Vec<_> = runs.iter().filter(of_site).cloned().collect();
-    let mut checker = Checker::new(&runs, expectation(stage, stopped, place));
-    for (_, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
+    let mut checker = Checker::new(&runs, *expected);
+    for (pid, _, file) in stage.files.iter().filter(|(_, of, _)| *of == place) {
+        let of_process = written.entry(*pid).or_default();
         // Who was killed at once has written nothing.
         let Ok(file) = File::open(file) else { continue };
-        for line in BufReader::new(file).lines() {
-            let line = line.expect("a line of an answer");
-            // The last line of who was killed may be cut off.
-            if let Ok(answer) = serde_json::from_str::<Answer>(&line) {
-                checker.take(&answer);
-            }
-        }
+        of_process.read(BufReader::new(file), |answer| checker.take(answer));
     }
     checker.findings()
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use serde::Serialize;
+
+use super::accounts::{RECOVERY, TOO_LONG};
 use super::{Expectation, micros, pid_of};
 use crate::ledger::Run;
 use crate::orders::Answer;
-
-/// A process that stands still for a part of a deadline gives up, when it goes on, what it has asked.
-const TOO_LONG: u64 = 80_000;
 
 /// By then a process that did not stand still has asked, subscribed and asked again.
 const ASKED: u64 = 250_000;
@@ -16,30 +16,99 @@ const ASKED: u64 = 250_000;
 /// The widest gap between two polls, and what a process does not notice.
 const POLL: u64 = 1_000_000 + TOO_LONG;
 
-/// And then it may ask nothing for a second, and the machine is busy.
-const RECOVERY: u64 = 2_000_000;
+/// A body that leads begins so soon behind its grant.
+const BEGINS: u64 = 250_000;
 
-/// How many have a reason, and which have none.
-pub(super) fn find(runs: &[Run], expected: &Expectation<'_>) -> (usize, Vec<(Run, Run)>) {
-    let mut by_key = BTreeMap::<_, Vec<_>>::new();
-    for run in runs {
-        by_key.entry(&run.key).or_default().push(run);
+/// And one that runs by itself behind the question that had no answer, on a machine that is busy.
+const BEGINS_ALONE: u64 = 1_000_000;
+
+/// An outcome that cannot be stored is known to be so behind so many microseconds.
+const STORES: u64 = 1_000_000;
+
+/// Who stands still for less renews its lease in time.
+const MISSES_A_BEAT: u64 = 1_000_000;
+
+/// Why a run began beside another, or in spite of a value that was kept; the weakest reason last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Callers may have been told to run for themselves.
+    Switched,
+    /// The process of the other had died.
+    Death,
+    /// Redis could not be counted upon, and anything may have been lost.
+    Trouble,
+    /// It could again, and one of the two processes had not noticed: it had just asked in vain.
+    Aftermath,
+    /// The process of one of them had stood still, and just asked in vain; or the first had lost its lease.
+    Standstill,
+    /// The machine had been too busy for some process, and that of one of them had just asked in vain.
+    Busy,
+}
+
+/// What was found out about runs.
+#[derive(Debug, Default)]
+pub(super) struct Doubles {
+    pub(super) explained: BTreeMap<Reason, u64>,
+    pub(super) unexplained: Vec<(Run, Run)>,
+    pub(super) calm: usize,
+    pub(super) strict: usize,
+}
+
+impl Doubles {
+    pub(super) fn of(runs: &[Run], expected: &Expectation<'_>) -> Self {
+        let mut by_key = BTreeMap::<_, Vec<_>>::new();
+        for run in runs {
+            by_key.entry(&run.key).or_default().push(run);
+        }
+        let in_trouble = |moment: u64| {
+            let mut trouble = expected.trouble.iter();
+            trouble.any(|span| span.contains(&moment))
+        };
+        let calm = |run: &&Run| !in_trouble(run.started);
+        let may_be_alone = |run: &Run| {
+            let mut spans = expected.aftermath.iter().chain(expected.busy);
+            spans.any(|span| span.contains(&run.started)) || stood_still(run, expected)
+        };
+        // Whatever it is beside of.
+        let excused = |run: &&Run| {
+            in_trouble(run.started.saturating_sub(BEGINS))
+                || may_be_alone(run) && is_alone(run, expected)
+        };
+        let calm = runs.iter().filter(calm);
+        let mut doubles = Self {
+            calm: calm.clone().count(),
+            strict: calm.filter(|run| !excused(run)).count(),
+            ..Self::default()
+        };
+        for runs in by_key.into_values() {
+            doubles.look_at(&runs, expected);
+        }
+        doubles
     }
-    let (mut explained, mut unexplained) = (0, Vec::new());
-    for runs in by_key.into_values() {
-        // Runs come in the order of their starts.
+
+    /// Runs of one key, in the order of their starts.
+    fn look_at(&mut self, runs: &[&Run], expected: &Expectation<'_>) {
         let mut before: Vec<&Run> = Vec::new();
         for run in runs {
             before.retain(|earlier| kept_until(earlier, expected) > run.started);
-            let unreasoned = |earlier: &&&Run| !is_explained(earlier, run, expected);
-            match before.iter().find(unreasoned) {
-                Some(earlier) => unexplained.push(((*earlier).clone(), run.clone())),
-                None => explained += usize::from(!before.is_empty()),
+            let mut weakest = None;
+            let unreasoned = before.iter().find(|earlier| {
+                let reason = reason(earlier, run, expected);
+                weakest = weakest.max(reason);
+                reason.is_none()
+            });
+            match (unreasoned, weakest) {
+                (Some(earlier), _) => {
+                    let pair = ((*earlier).clone(), (*run).clone());
+                    self.unexplained.push(pair);
+                }
+                (None, Some(reason)) => *self.explained.entry(reason).or_default() += 1,
+                (None, None) => {}
             }
             before.push(run);
         }
     }
-    (explained, unexplained)
 }
 
 /// Until when another run needs a reason. Half of a value's age leaves room for how age is measured.
@@ -47,17 +116,38 @@ fn kept_until(run: &Run, expected: &Expectation<'_>) -> u64 {
     end_of(run, expected).saturating_add(micros(expected.age / 2))
 }
 
-/// Whether `run` may have started beside, or in spite of, `earlier`.
-fn is_explained(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
-    let died = ended_by_death(earlier, expected).is_some_and(|at| at <= run.started);
-    let trouble = expected
-        .trouble
-        .iter()
-        .any(|span| *span.start() <= run.started && earlier.started <= *span.end());
+/// Why `run` may have started beside, or in spite of, `earlier`.
+fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason> {
+    let during = |spans: &[RangeInclusive<u64>], lasts: u64| {
+        let mut spans = spans.iter();
+        spans.any(|span| *span.start() <= run.started && earlier.started <= span.end() + lasts)
+    };
+    if expected.switched {
+        return Some(Reason::Switched);
+    }
+    if ended_by_death(earlier, expected).is_some_and(|at| at <= run.started) {
+        return Some(Reason::Death);
+    }
     let beside = end_of(earlier, expected) > run.started;
-    // Whatever Redis does, the fold of a process needs nobody's help.
-    let folded = beside && pid_of(&earlier.name) == pid_of(&run.name);
-    expected.switched || died || ((trouble || stood_still(earlier, run, expected)) && !folded)
+    if beside && pid_of(&earlier.name) == pid_of(&run.name) {
+        // Whatever Redis does, the fold of a process needs nobody's help.
+        return None;
+    }
+    let alone = |run: &&Run| is_alone(run, expected);
+    let pair = [earlier, run];
+    let in_vain = pair.iter().any(alone) || is_not_stored(earlier, run, expected);
+    let mut stood = pair.iter().filter(|run| stood_still(run, expected));
+    let reasons = [
+        (Reason::Trouble, during(expected.trouble, BEGINS)),
+        (Reason::Aftermath, in_vain && during(expected.aftermath, 0)),
+        (
+            Reason::Standstill,
+            stood.any(alone) || lost_its_lease(earlier, run, expected),
+        ),
+        (Reason::Busy, in_vain && during(expected.busy, 0)),
+    ];
+    let found = reasons.iter().find(|(_, is_one)| *is_one);
+    found.map(|(reason, _)| *reason)
 }
 
 /// Whether a caller was answered by a run that began when another had begun and ended since it asked: it should have been
@@ -92,28 +182,46 @@ fn is_excused(answer: &Answer, maker: &Run, run: &Run, expected: &Expectation<'_
         *span.start() <= maker.started && answer.arrived <= *span.end()
     };
     let stood = |span: &RangeInclusive<u64>| {
-        span.end() - span.start() > TOO_LONG
-            && *span.start() <= maker.started
-            && answer.arrived <= span.end() + RECOVERY
+        *span.start() <= maker.started && answer.arrived <= span.end() + RECOVERY
     };
     let pids = [Some(answer.pid), pid_of(&maker.name), pid_of(&run.name)];
-    expected.trouble.iter().any(trouble)
+    let mut not_calm = expected.trouble.iter().chain(expected.aftermath);
+    not_calm.any(trouble)
         || pids
             .iter()
-            .any(|&pid| expected.stopped.of(pid).iter().any(stood))
+            .any(|&pid| expected.stopped.too_long(pid).iter().any(stood))
 }
 
-/// Whether one of their processes stood still for so long that it may have run by itself, or lost its
-/// lease: before it began, with the lock in hand, or while it ran.
-fn stood_still(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
+/// Whether its process had just asked in vain, and may have run it by itself.
+fn is_alone(run: &Run, expected: &Expectation<'_>) -> bool {
+    let just = run.started.saturating_sub(BEGINS_ALONE)..=run.started;
+    expected.in_vain.during(pid_of(&run.name), &just)
+}
+
+/// Whether its process asked in vain while it ran or when its outcome was to be stored.
+fn is_not_stored(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
+    let until = end_of(earlier, expected).saturating_add(STORES);
+    let meanwhile = earlier.started..=until.min(run.started);
+    expected.in_vain.during(pid_of(&earlier.name), &meanwhile)
+}
+
+/// Whether its process had stood still shortly before for so long that what it had asked got no answer.
+fn stood_still(run: &Run, expected: &Expectation<'_>) -> bool {
+    let reason =
+        |span: &RangeInclusive<u64>| (*span.start()..=span.end() + RECOVERY).contains(&run.started);
+    let of_run = expected.stopped.too_long(pid_of(&run.name));
+    of_run.iter().any(reason)
+}
+
+/// Whether its process stood still for so long, while it ran or with the grant in hand, that it may have lost its lease.
+fn lost_its_lease(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
     let reason = |span: &RangeInclusive<u64>| {
-        span.end() - span.start() > TOO_LONG
+        span.end() - span.start() > MISSES_A_BEAT
             && *span.start() <= run.started
-            && earlier.started <= span.end() + RECOVERY
+            && earlier.started <= span.end() + BEGINS
     };
-    [earlier, run]
-        .iter()
-        .any(|run| expected.stopped.of(pid_of(&run.name)).iter().any(reason))
+    let of_earlier = expected.stopped.too_long(pid_of(&earlier.name));
+    of_earlier.iter().any(reason)
 }
 
 /// When it ended, or its process did.

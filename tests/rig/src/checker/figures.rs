@@ -1,4 +1,4 @@
-//! Figures: what calls took beside bodies, and how long it took until a dead leader was replaced.
+//! Figures: what calls took beside bodies.
 
 use std::ops::RangeInclusive;
 
@@ -7,21 +7,36 @@ use super::{Expectation, pid_of};
 use crate::ledger::Run;
 use crate::orders::Answer;
 
-/// More runs of one key than overlap any call.
+/// More runs of one key than overlap a call that takes no time; and for each millisecond that it takes, one more.
 const WINDOW: usize = 64;
 
-/// What a call took beside the runs of its key, in microseconds, unless one of them died or stood still.
-pub(super) fn added(answer: &Answer, runs: &[&Run], expected: &Expectation<'_>) -> Option<u64> {
+/// What a call took beside those runs of its key that `counts`, in microseconds, unless one of them died, or somebody
+/// stood still for long.
+pub(super) fn added(
+    answer: &Answer,
+    runs: &[&Run],
+    expected: &Expectation<'_>,
+    counts: impl Fn(&Run) -> bool,
+) -> Option<u64> {
     let (from, to) = (answer.arrived, answer.answered);
     let behind = runs.partition_point(|run| run.started < to);
     let (mut covered, mut until) = (0, from);
-    for run in &runs[behind.saturating_sub(WINDOW)..behind] {
+    let stood = |span: &RangeInclusive<u64>| *span.start() <= to && from <= *span.end();
+    if expected
+        .stopped
+        .too_long(Some(answer.pid))
+        .iter()
+        .any(stood)
+    {
+        return None;
+    }
+    let window = WINDOW + usize::try_from((to - from) / 1_000).unwrap_or(0);
+    for run in &runs[behind.saturating_sub(window)..behind] {
         let end = end_of(run, expected);
-        if end < from {
+        if end < from || !counts(run) {
             continue;
         }
-        let stood = |span: &RangeInclusive<u64>| *span.start() <= to && from <= *span.end();
-        let of_run = expected.stopped.of(pid_of(&run.name));
+        let of_run = expected.stopped.too_long(pid_of(&run.name));
         if run.ended.is_none() || of_run.iter().any(stood) {
             return None;
         }
@@ -35,27 +50,10 @@ pub(super) fn added(answer: &Answer, runs: &[&Run], expected: &Expectation<'_>) 
     if runs[..behind]
         .iter()
         .rev()
-        .take(WINDOW)
+        .take(window)
         .any(|run| died(&run))
     {
         return None;
     }
     Some((to - from).saturating_sub(covered))
-}
-
-/// For each run that died with its process: how long it took until another began, in milliseconds and in order.
-pub fn takeovers(runs: &[Run], expected: &Expectation<'_>) -> Vec<u64> {
-    let next = |dead: &Run, at: u64| {
-        let later = runs.iter().filter(|run| run.key == dead.key);
-        later.map(|run| run.started).find(|started| *started >= at)
-    };
-    let mut found: Vec<_> = runs
-        .iter()
-        .filter_map(|run| {
-            let at = ended_by_death(run, expected)?;
-            Some((next(run, at)? - at) / 1_000)
-        })
-        .collect();
-    found.sort_unstable();
-    found
 }

@@ -1,20 +1,24 @@
 //! The checker: holds what callers were answered against what bodies did, and says what cannot be explained.
 
+mod accounts;
 mod doubles;
+#[cfg(test)]
+mod doubles_tests;
 mod figures;
-mod standstills;
+mod takeovers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use self::doubles::passes_over;
+pub use self::accounts::{InVain, Standstills, busy_times};
+pub use self::doubles::Reason;
+use self::doubles::{Doubles, passes_over};
 use self::figures::added;
-pub use self::figures::takeovers;
-pub use self::standstills::Standstills;
+use self::takeovers::Deaths;
 use crate::ledger::Run;
 use crate::orders::Answer;
 
@@ -26,10 +30,16 @@ pub struct Expectation<'a> {
     pub longest: Duration,
     /// When Redis was in trouble: processes may run a key beside one another.
     pub trouble: &'a [RangeInclusive<u64>],
+    /// When it was not any more, and a process may not have noticed.
+    pub aftermath: &'a [RangeInclusive<u64>],
+    /// When the machine was too busy for a deadline.
+    pub busy: &'a [RangeInclusive<u64>],
     /// Processes that were killed, and when: their runs ended then.
     pub killed: &'a [(u32, u64)],
     /// Processes that stood still, and when: nobody can blame them for that time.
     pub stopped: &'a Standstills,
+    /// When processes asked Redis in vain. Nothing but a trouble explains a double of processes that did not.
+    pub in_vain: &'a InVain,
     /// How old a value may be when its caller arrives; nothing where nothing is retained.
     pub age: Duration,
     /// Whether callers may have been told to run for themselves, by the kill switch.
@@ -51,6 +61,9 @@ pub struct Findings {
     /// The most that a call took beside bodies of its key, in milliseconds; those are left out whose leader
     /// died or stood still.
     pub added_ms: u64,
+    /// What each call that was under way when Redis was in trouble took beside the bodies of its own process, and the one
+    /// that made its value.
+    pub added_in_trouble_ms: Vec<u64>,
     /// Answers without a value.
     pub errors: Vec<Answer>,
     /// Values of another key, or of a run that the ledger does not know.
@@ -60,10 +73,18 @@ pub struct Findings {
     /// Answers of a run that began after another of the key had begun and ended, both of them behind the call: it was not
     /// told of the first.
     pub passed_over: Vec<String>,
+    /// Runs that died with their processes while a caller in another one waited.
+    pub missed: usize,
+    /// How long it took until another run of the key began, in milliseconds, for each of those behind which one did.
+    pub takeovers: Vec<u64>,
     /// Calls that took longer than they may, and which runs of their key ended meanwhile.
     pub overlong: Vec<String>,
-    /// Runs beside a run of the same key, for a reason.
-    pub explained: usize,
+    /// Runs beside a run of the same key, by the weakest reason that each needed.
+    pub explained: BTreeMap<Reason, u64>,
+    /// Runs that began when Redis was in no trouble.
+    pub calm: usize,
+    /// Those of them that had nothing of their own to explain them beside another run.
+    pub strict: usize,
     /// Runs beside a run of the same key, without a reason.
     pub unexplained: Vec<(Run, Run)>,
 }
@@ -74,7 +95,7 @@ pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Fi
     for answer in answers {
         checker.take(answer);
     }
-    checker.findings
+    checker.findings()
 }
 
 /// Checks answers one by one, when there are too many to be held at once.
@@ -82,6 +103,7 @@ pub fn check(runs: &[Run], answers: &[Answer], expected: &Expectation<'_>) -> Fi
 pub struct Checker<'a> {
     runs: HashMap<&'a str, Vec<&'a Run>>,
     known: HashMap<&'a str, &'a Run>,
+    deaths: Deaths<'a>,
     expected: Expectation<'a>,
     findings: Findings,
 }
@@ -89,19 +111,22 @@ pub struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// A checker of answers that these runs are behind; they come in the order of their starts.
     pub fn new(runs: &'a [Run], expected: Expectation<'a>) -> Self {
-        let (explained, unexplained) = doubles::find(runs, &expected);
+        let doubles = Doubles::of(runs, &expected);
         let mut by_key = HashMap::<_, Vec<_>>::new();
         for run in runs {
             by_key.entry(&*run.key).or_default().push(run);
         }
         Self {
+            deaths: Deaths::of(&by_key, &expected),
             runs: by_key,
             known: runs.iter().map(|run| (&*run.name, run)).collect(),
             expected,
             findings: Findings {
                 runs: runs.len(),
-                explained,
-                unexplained,
+                explained: doubles.explained,
+                unexplained: doubles.unexplained,
+                calm: doubles.calm,
+                strict: doubles.strict,
                 ..Findings::default()
             },
         }
@@ -122,15 +147,26 @@ impl<'a> Checker<'a> {
         };
         if took > micros(self.expected.longest) + stood {
             findings.overlong.push(story(answer, runs));
-        } else if stood == 0 {
-            let added = added(answer, runs, &self.expected).unwrap_or(0);
-            findings.added_ms = findings.added_ms.max(added / 1_000);
+        } else {
+            let beside_all = added(answer, runs, &self.expected, |_| true).unwrap_or(0);
+            findings.added_ms = findings.added_ms.max(beside_all / 1_000);
+            if self.expected.is_in_trouble(answer) {
+                // Others run it as well then, and the call waits for none of those.
+                let is_its = |run: &Run| {
+                    pid_of(&run.name) == Some(answer.pid) || Some(&run.name) == answer.run.as_ref()
+                };
+                let beside_its = added(answer, runs, &self.expected, is_its);
+                let beside_its = beside_its.map(|added| added / 1_000);
+                findings.added_in_trouble_ms.extend(beside_its);
+            }
         }
-        let (Some(of_key), Some(run)) = (&answer.of_key, &answer.run) else {
+        let maker = answer.run.as_deref().and_then(|run| self.known.get(run));
+        let maker = maker.filter(|run| run.key == answer.key).copied();
+        self.deaths.take(answer, maker);
+        let Some(of_key) = &answer.of_key else {
             findings.errors.push(answer.clone());
             return;
         };
-        let maker = self.known.get(&**run).filter(|run| run.key == answer.key);
         match maker {
             Some(maker) if *of_key == answer.key => {
                 if passes_over(answer, maker, runs, &self.expected) {
@@ -146,7 +182,12 @@ impl<'a> Checker<'a> {
 
     /// What was found so far.
     pub fn findings(self) -> Findings {
-        self.findings
+        let (missed, takeovers) = self.deaths.takeovers();
+        Findings {
+            missed,
+            takeovers,
+            ..self.findings
+        }
     }
 }
 
@@ -167,6 +208,11 @@ impl Expectation<'_> {
         };
         let own = Some(answer.pid);
         of(own) + if maker == own { 0 } else { of(maker) }
+    }
+
+    fn is_in_trouble(&self, answer: &Answer) -> bool {
+        let mut trouble = self.trouble.iter();
+        trouble.any(|span| *span.start() <= answer.answered && answer.arrived <= *span.end())
     }
 
     fn is_stale(&self, answer: &Answer) -> bool {
@@ -225,8 +271,15 @@ impl Findings {
             overlong,
             passed_over,
             unexplained,
+            missed,
+            takeovers,
             ..
         } = self;
+        assert_eq!(
+            takeovers.len(),
+            *missed,
+            "of the dead leaders were replaced"
+        );
         assert_few("values of another key", wrong);
         assert_few("calls without a value", errors);
         assert_few("values that are too old", stale);
@@ -244,11 +297,13 @@ impl fmt::Display for Findings {
             longest_ms,
             added_ms,
             explained,
+            calm,
+            strict,
             ..
         } = self;
         write!(
             f,
-            "{calls} calls, {runs} runs, {explained} explained, longest {longest_ms} ms, {added_ms} ms added"
+            "{calls} calls, {runs} runs, {strict} of {calm} calm ones without an excuse, explained by {explained:?}, longest {longest_ms} ms, {added_ms} ms added"
         )
     }
 }

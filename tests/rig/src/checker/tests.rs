@@ -2,16 +2,19 @@
 
 use super::*;
 
-const CALM: Expectation<'_> = Expectation {
+pub(super) const CALM: Expectation<'_> = Expectation {
     longest: Duration::from_millis(1),
     trouble: &[],
+    aftermath: &[],
+    busy: &[],
     killed: &[],
     stopped: Standstills::NONE,
+    in_vain: InVain::NONE,
     age: Duration::ZERO,
     switched: false,
 };
 
-fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
+pub(super) fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
     Run {
         name: name.to_owned(),
         key: "a".to_owned(),
@@ -159,25 +162,6 @@ fn a_kept_value_may_be_as_old_as_it_is_fresh_and_no_older() {
 }
 
 #[test]
-fn a_process_that_stood_still_past_a_deadline_is_a_reason_and_a_shorter_stop_is_none() {
-    let runs = [
-        run("1.0", 0, Some(9_000_000)),
-        run("2.0", 8_000_000, Some(9_000_000)),
-    ];
-    let doubles = |span| {
-        let stopped = Standstills::from_iter([(1, span)]);
-        let expected = Expectation {
-            stopped: &stopped,
-            ..CALM
-        };
-        let found = check(&runs, &[], &expected);
-        (found.explained, found.unexplained.len())
-    };
-    assert_eq!(doubles(1_000_000..=6_000_000), (1, 0));
-    assert_eq!(doubles(1_000_000..=1_050_000), (0, 1));
-}
-
-#[test]
 fn a_call_is_not_blamed_for_the_time_its_own_process_stood_still() {
     let runs = [run("1.0", 0, Some(10))];
     let stopped = Standstills::from_iter([(7, 0..=90_000)]);
@@ -204,10 +188,35 @@ fn what_a_call_took_beside_bodies_is_what_was_added() {
     // Two milliseconds of the first, three of nothing, twelve of the second, four until the answer.
     let answers = [answer("a", "2.0", 3_000, 24_000)];
     assert_eq!(check(&runs, &answers, &wide).added_ms, 7);
+    // In trouble it waits for the second alone, unless the first is its own process's.
+    let trouble = [24_000..=30_000];
+    let in_trouble = Expectation {
+        trouble: &trouble,
+        ..wide
+    };
+    let added = |pid, answered| {
+        let answers = [Answer {
+            pid,
+            ..answer("a", "2.0", 3_000, answered)
+        }];
+        check(&runs, &answers, &in_trouble).added_in_trouble_ms
+    };
+    assert_eq!([added(7, 24_000), added(1, 24_000)], [[9], [7]]);
+    assert_eq!(added(7, 23_999), [0; 0], "it was answered before");
+    // That an end is noticed late is no standstill that counts; one that is too long for a deadline is.
+    let added = |span| {
+        let stopped = Standstills::from_iter([(2, span)]);
+        let expected = Expectation {
+            stopped: &stopped,
+            ..wide
+        };
+        check(&runs, &answers, &expected).added_ms
+    };
+    assert_eq!([added(20_000..=20_050), added(20_000..=100_001)], [7, 0]);
 }
 
 #[test]
-fn a_takeover_is_from_the_death_of_a_leader_to_the_next_run_of_its_key() {
+fn a_takeover_is_from_the_death_of_a_leader_that_somebody_waited_for_to_the_next_run_of_its_key() {
     let mut elsewhere = run("3.0", 6_000, None);
     elsewhere.key = "b".to_owned();
     let runs = [
@@ -218,7 +227,40 @@ fn a_takeover_is_from_the_death_of_a_leader_to_the_next_run_of_its_key() {
     let killed = [(1, 5_000)];
     let expected = Expectation {
         killed: &killed,
+        longest: Duration::from_secs(1),
         ..CALM
     };
-    assert_eq!(takeovers(&runs, &expected), [4]);
+    let found = |answers: &[Answer]| {
+        let found = check(&runs, answers, &expected);
+        (found.missed, found.takeovers)
+    };
+    assert_eq!(found(&[answer("a", "2.0", 5_000, 10_100)]), (1, vec![4]));
+    // It came when the leader was dead, or was answered before, or by a run that was there already.
+    assert_eq!(found(&[answer("a", "2.0", 5_001, 10_100)]), (0, vec![]));
+    assert_eq!(found(&[answer("a", "2.0", 1_000, 5_000)]), (0, vec![]));
+    assert_eq!(found(&[answer("a", "1.0", 1_000, 10_100)]), (0, vec![]));
+    // The dead process's own.
+    let own = Answer {
+        pid: 1,
+        ..answer("a", "2.0", 5_000, 10_100)
+    };
+    assert_eq!(found(&[own]), (0, vec![]));
+}
+
+#[test]
+fn a_leader_that_somebody_waited_for_and_nobody_replaced_is_missed() {
+    let runs = [run("1.0", 0, None)];
+    let killed = [(1, 5_000)];
+    let expected = Expectation {
+        killed: &killed,
+        longest: Duration::from_secs(1),
+        ..CALM
+    };
+    let in_vain = Answer {
+        of_key: None,
+        run: None,
+        ..answer("a", "", 1_000, 90_000)
+    };
+    let found = check(&runs, &[in_vain], &expected);
+    assert_eq!((found.missed, found.takeovers), (1, vec![]));
 }

@@ -10,6 +10,7 @@ mod ends;
 mod load;
 mod pulse;
 mod sites;
+mod vain;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub async fn serve() {
     let coalescer = coordinated(url)
         .await
         .observer(Arc::new(ends::Ends(ledger)))
+        .observer(Arc::new(vain::Vain::new(ledger)))
         .build()
         .await
         .expect("a coalescer");

@@ -118,6 +118,17 @@ async fn patient(key: String, task: Task) -> Result<Made, Failure> {
     work(key, task, 0).await
 }
 
+#[coalesce(
+    key = key,
+    skip(task),
+    pending_ttl = "${RIG_PENDING:200ms}",
+    wait_timeout = "${RIG_WAIT:400ms}",
+    on_redis_error = "fail"
+)]
+async fn strict(key: String, task: Task) -> Result<Made, Failure> {
+    work(key, task, 0).await
+}
+
 #[coalesce(key = key, skip(task), wait_timeout = "none")]
 async fn endless(key: String, task: Task) -> Result<Made, Failure> {
     work(key, task, 0).await
@@ -235,6 +246,7 @@ pub async fn call(site: Site, key: String, task: Task) -> Result<Made, Failure> 
         Site::EveryCaller => every_caller(key, task.caller.clone(), task).await,
         Site::AnyCaller => any_caller(key, task.caller.clone(), task).await,
         Site::Patient => patient(key, task).await,
+        Site::Strict => strict(key, task).await,
         Site::Endless => endless(key, task).await,
         Site::Switched => switched(key, task).await,
         Site::Mapped => mapped(fields(), task).await,

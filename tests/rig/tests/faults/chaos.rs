@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coalesce_rig::chaos::{Layout, Plan, run};
-use coalesce_rig::{Totals, note_recovery, note_totals, now_micros};
+use coalesce_rig::{Totals, note_recovery, note_runs, note_totals, now_micros};
 
 use crate::scene::POD;
 
@@ -24,6 +24,7 @@ fn play(layout: Layout, seconds: u64) {
     let report = run(&plan, |_| ());
     println!("{report:?}");
     note_totals(&Totals::of_chaos(&report));
+    note_runs(report.executions, report.strict_runs, &report.explained_by);
     note_recovery(Duration::from_millis(report.recovered_ms));
     assert_eq!(report.broken(), Vec::<String>::new(), "{report:#?}");
 }

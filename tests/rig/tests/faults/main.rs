@@ -18,3 +18,4 @@ mod sentinel;
 mod states;
 mod table;
 mod takeovers;
+mod waits;

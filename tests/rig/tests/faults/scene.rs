@@ -1,13 +1,14 @@
 //! The scene of a fault: a server, perhaps a proxy before it, pods that call, and what is to be expected of them.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
     Answer, Burst, Expectation, Leaks, Ledger, Patience, Pod, Proxy, RedisServer, Run, Site,
-    Topology, Totals, check, note_recovery, note_totals, now_micros, unbalanced,
+    Topology, Totals, busy_times, check, note_recovery, note_runs, note_spread, note_totals,
+    now_micros, unbalanced,
 };
 
 pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
@@ -23,7 +24,7 @@ pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
 /// Pods of scenes give up a subscription a second behind its last listener, so that each scene can see all of them go.
 /// Those of a chaos take the default of ten.
-const LINGER: (&str, &str) = ("RIG_LINGER", "1000");
+pub(crate) const LINGER: (&str, &str) = ("RIG_LINGER", "1000");
 
 /// A lease, or a linger, and what a busy machine adds.
 pub(crate) const LEFTOVERS: Patience = Patience {
@@ -42,6 +43,8 @@ pub(crate) struct Scene<T = RedisServer> {
     pub(crate) switched: bool,
     pub(crate) killed: Vec<(u32, u64)>,
     trouble: Vec<RangeInclusive<u64>>,
+    aftermath: Vec<RangeInclusive<u64>>,
+    busy: Vec<RangeInclusive<u64>>,
     trouble_since: Option<u64>,
     /// The tasks of a pod before its first call.
     tasks: usize,
@@ -83,6 +86,8 @@ impl<T: Topology> Scene<T> {
             switched: false,
             killed: Vec::new(),
             trouble: Vec::new(),
+            aftermath: Vec::new(),
+            busy: Vec::new(),
             trouble_since: None,
             tasks: 0,
             body: Duration::ZERO,
@@ -199,6 +204,12 @@ impl<T: Topology> Scene<T> {
         self.pods.iter_mut().map(|pod| pod.state().faults).sum()
     }
 
+    /// Whether any process asked Redis in vain in this time, by its own account.
+    pub(crate) fn asked_in_vain(&self, span: Range<u64>) -> bool {
+        let asked = self.ledger.in_vain();
+        asked.iter().any(|(_, at)| span.contains(at))
+    }
+
     /// How often the server has answered with this error.
     pub(crate) fn refusals(&self, error: &str) -> u64 {
         let servers = self.server.servers().into_iter();
@@ -217,7 +228,7 @@ impl<T: Topology> Scene<T> {
 
     /// The machine was too busy for a deadline, in a burst that began at `since`: its runs have a reason.
     pub(crate) fn was_too_busy(&mut self, since: u64) {
-        self.trouble.push(since..=now_micros());
+        self.busy.push(since..=now_micros());
     }
 
     /// So many faults were done: acts of the test, and not what came of them. A proxy counts those ordered from it.
@@ -227,7 +238,7 @@ impl<T: Topology> Scene<T> {
 
     /// Everything is healed: before long, the pods share each run again.
     pub(crate) fn recovers(&mut self) {
-        let healed = Instant::now();
+        let (healed, healed_at) = (Instant::now(), now_micros());
         let (mut tries, mut shared, mut recovered) = (0, 0, Duration::ZERO);
         // In a cluster each key may be on another node.
         let places = self.server.primaries().len();
@@ -245,7 +256,11 @@ impl<T: Topology> Scene<T> {
             assert!(waited < 1_000 * MS + 5 * BESIDE_BODIES / 2, "{waited:?}");
         }
         let since = self.trouble_since.take().expect("a trouble");
-        self.trouble.push(since..=now_micros());
+        // Where servers take turns, two of them may lead for a moment, and nobody asks in vain.
+        let alone = self.server.servers().len() == 1;
+        let over = if alone { healed_at } else { now_micros() };
+        self.trouble.push(since..=over);
+        self.aftermath.push(over..=now_micros());
         println!("recovered in {recovered:?}, in {tries} tries");
         note_recovery(recovered);
     }
@@ -255,12 +270,19 @@ impl<T: Topology> Scene<T> {
     pub(crate) fn ends_well(mut self, more: Duration) {
         let trouble_left = self.trouble_since.map(|since| since..=u64::MAX);
         self.trouble.extend(trouble_left);
-        let stopped = self.ledger.standstills().into_iter().collect();
+        let stood = self.ledger.standstills();
+        let mut busy = busy_times(&stood, &[]);
+        busy.extend(self.busy.clone());
+        let stopped = stood.into_iter().collect();
+        let in_vain = self.ledger.in_vain().into_iter().collect();
         let expected = Expectation {
             longest: 2 * self.body + more,
             trouble: &self.trouble,
+            aftermath: &self.aftermath,
+            busy: &busy,
             killed: &self.killed,
             stopped: &stopped,
+            in_vain: &in_vain,
             age: Duration::from_secs(if self.retains { 3_600 } else { 0 }),
             switched: self.switched,
         };
@@ -270,8 +292,21 @@ impl<T: Topology> Scene<T> {
         let leaks = self.leaks();
         println!("{faults} faults, {findings}, {leaks:?}");
         note_totals(&Totals::of(faults, &findings, &leaks));
+        note_runs(
+            findings.runs as u64,
+            findings.strict as u64,
+            &findings.explained,
+        );
+        // Where the last word of a leader is lost again and again, callers may have to wait for the end of its lease.
+        let name = if more <= BESIDE_BODIES {
+            "added"
+        } else {
+            "added_with_leases"
+        };
+        note_spread(name, findings.added_in_trouble_ms.clone());
         findings.assert_clean();
-        let added = Duration::from_millis(findings.added_ms);
+        let in_trouble = findings.added_in_trouble_ms.iter().max();
+        let added = Duration::from_millis(findings.added_ms.max(in_trouble.copied().unwrap_or(0)));
         assert!(added <= more, "a call took {added:?} beside bodies");
         assert_eq!(leaks, Leaks::default());
         let pages: u64 = self

