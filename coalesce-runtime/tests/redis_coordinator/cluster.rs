@@ -1,5 +1,7 @@
 //! A small cluster: every question reaches the node of its key, and a node's trouble is that of its slots.
 
+use std::time::Duration;
+
 use coalesce_runtime::coordination::{
     AbandonAsk, Coordinator as _, FinishAnswer, Message, Notice, RenewAnswer, RenewAsk, Seen,
     ServerTime, Status,
@@ -7,10 +9,13 @@ use coalesce_runtime::coordination::{
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
 use crate::server::{
-    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, token,
+    LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, token,
 };
 
 const SLOTS: u32 = 16_384;
+
+/// A busy machine may take five times as long as any other.
+pub(crate) const DEADLINE: Duration = Duration::from_millis(5 * 250);
 
 /// Three nodes with a third of the slots each.
 pub(crate) fn cluster() -> Vec<Server> {
@@ -60,8 +65,7 @@ pub(crate) async fn coordinator_of(user: &str, nodes: &[Server]) -> RedisCoordin
         "redis-cluster://{user}127.0.0.1:{}?node=127.0.0.1:{}",
         seed.port, other.port
     );
-    // A busy machine may take five times as long as any other.
-    let settings = RedisSettings::new(url).deadline(5 * 250 * MS);
+    let settings = RedisSettings::new(url).deadline(DEADLINE);
     let coordinator = RedisCoordinator::connect(settings).await.unwrap();
     assert!(coordinator.health().connected, "{:?}", coordinator.health());
     coordinator

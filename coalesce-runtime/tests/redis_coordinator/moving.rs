@@ -3,15 +3,15 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use coalesce_runtime::RedisCoordinator;
 use coalesce_runtime::coordination::{
     AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice, Seen,
     Status,
 };
+use coalesce_runtime::{Fault, RedisCoordinator};
 
-use crate::cluster::{cluster, coordinator, coordinator_of, is_complete, keys_on, meet};
+use crate::cluster::{DEADLINE, cluster, coordinator, coordinator_of, is_complete, keys_on, meet};
 use crate::server::{
-    LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, state, token,
+    LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, state, token,
 };
 
 /// Marks a slot as being moved, with the names of key `number` that are there.
@@ -168,4 +168,39 @@ async fn a_slot_that_is_moved_to_a_node_without_any_is_shared_all_the_time() {
     end_the_move(number, &nodes[0], &nodes[3]);
     share_for_a_second().await;
     assert_eq!(coordinator.health().last_fault, None);
+}
+
+/// To a user without the right to ask for it a node's time stays unknown, so each question asks for it first. The node
+/// that the slot has moved to hangs: its time is no question of its own, and its silence counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_node_is_asked_for_within_the_question_and_behind_its_breaker() {
+    let nodes = cluster();
+    for (node, time) in nodes.iter().zip(["+time", "-time", "+time"]) {
+        let words = ["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"];
+        assert_eq!(node.ask(&[&words[..], &[time]].concat()), "OK");
+    }
+    let coordinator = coordinator_of("app:pw@", &nodes).await;
+    let number = keys_on(&nodes[0]).next().unwrap();
+    assert_eq!(coordinator.read(&key(number)).await, Ok(None));
+    begin_to_move(number, &nodes[0], &nodes[1]);
+    end_the_move(number, &nodes[0], &nodes[1]);
+    for node in &nodes[..2] {
+        node.freeze();
+    }
+    let (asked, moved) = (Instant::now(), key(number));
+    let thawing = async {
+        tokio::time::sleep(DEADLINE.mul_f64(0.8)).await;
+        nodes[0].thaw();
+    };
+    let (answer, ()) = tokio::join!(coordinator.read(&moved), thawing);
+    assert_eq!(answer, Err(Fault::Timeout));
+    assert!(
+        asked.elapsed() < DEADLINE.mul_f64(1.5),
+        "{:?}",
+        asked.elapsed()
+    );
+    soon("it is asked no more", async || {
+        coordinator.read(&moved).await == Err(Fault::Paused)
+    })
+    .await;
 }

@@ -18,9 +18,12 @@ fn place(port: u16) -> Place {
 
 /// A table in which these serve half of the slots each.
 fn table(ports: [u16; 2]) -> SlotTable {
-    let node = |port: u16| Value::Array(vec!["127.0.0.1".into(), i64::from(port).into()]);
-    let range = |from: i64, to: i64, port| Value::Array(vec![from.into(), to.into(), node(port)]);
-    let [low, high] = ports;
+    halves(ports.map(|port| vec!["127.0.0.1".into(), i64::from(port).into()]))
+}
+
+fn halves(nodes: [Vec<Value>; 2]) -> SlotTable {
+    let range = |from: i64, to: i64, node| Value::Array(vec![from.into(), to.into(), node]);
+    let [low, high] = nodes.map(Value::Array);
     let ranges = vec![range(0, 8_191, low), range(8_192, 16_383, high)];
     SlotTable::read(Value::Array(ranges), &place(1)).unwrap()
 }
@@ -151,6 +154,23 @@ async fn a_question_is_sent_on_and_a_slot_that_has_moved_is_remembered() {
 }
 
 #[tokio::test]
+async fn who_is_sent_to_the_address_of_a_node_with_a_host_name_is_sent_to_that_node() {
+    let nodes = unknown();
+    let name = Value::Array(vec!["hostname".into(), "localhost".into()]);
+    let named = vec!["10.0.0.2".into(), 2.into(), "id".into(), name];
+    nodes.settle(halves([vec!["127.0.0.1".into(), 1.into()], named]));
+    let called = || Place::new("10.0.0.2", 2);
+    for setback in [Setback::Ask(called()), Setback::Moved(called())] {
+        let asking = matches!(setback, Setback::Ask(_));
+        let answers = [Err(setback), Ok(7)];
+        let way = vec![(1, false), (2, asking)];
+        assert_eq!(asked(&nodes, &answers).await, (Ok(7), way));
+    }
+    assert_eq!(nodes.of(0).unwrap().place, Place::new("localhost", 2));
+    assert_eq!(nodes.all().len(), 2);
+}
+
+#[tokio::test]
 async fn a_refusal_makes_somebody_look_again_who_serves_the_slot() {
     let nodes = of([1, 2]);
     let refused = [Err(Setback::Fault(Fault::Refused))];
@@ -188,8 +208,11 @@ async fn a_node_that_another_has_just_named_outlives_tables_without_it_and_conce
         Err(Fault::Timeout)
     );
     nodes.meet_strangers();
+    let there = || nodes.map().nodes.get(&place(3)).map(Arc::downgrade);
+    let met = there().unwrap();
     nodes.settle(table([1, 2]));
-    nodes.meet_strangers();
+    // Not met again: that would cost three connections with each table.
+    assert!(there().is_some_and(|node| node.ptr_eq(&met)));
     let way = vec![(1, false), (3, true)];
     assert_eq!(asked(&nodes, &[stranger, Ok(7)]).await, (Ok(7), way));
     assert_eq!((nodes.all().len(), nodes.primaries().len()), (3, 2));

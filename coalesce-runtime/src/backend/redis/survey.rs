@@ -212,7 +212,13 @@ async fn first_of(asked: &mut JoinSet<Told>) -> Told {
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::backend::redis::connect::Address;
+    use crate::backend::redis::node::Node;
+    use crate::backend::redis::profile::Profile;
+    use crate::backend::redis::redirect::{Setback, Turn};
 
     fn table(port: u16) -> SlotTable {
         SlotTable::of_one(Place::new("h", port))
@@ -259,5 +265,25 @@ mod tests {
             views_of(JoinSet::new()).await.err(),
             Some(Fault::Disconnected)
         );
+    }
+
+    /// A seed that takes connections and says nothing keeps a survey for as long as it may take.
+    #[tokio::test(start_paused = true)]
+    async fn who_is_sent_to_a_stranger_does_not_wait_for_a_survey() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("redis-cluster://{}", silent.local_addr().unwrap());
+        let address = Address::parse(&url).unwrap();
+        let (server, seeds) = (address.place(), address.seeds());
+        let profile = Profile::new(address, FIRST_PATIENCE).unwrap();
+        let nodes = Arc::new(Nodes::new(profile, FIRST_PATIENCE, server, seeds));
+        let _ = nodes.settle(SlotTable::of_one(Place::new("127.0.0.1", 1)));
+        let _survey = spawn(&nodes);
+        let question = async |node: Arc<Node>, _: Turn| match node.place.port {
+            1 => Err(Setback::Moved(Place::new("127.0.0.1", 2))),
+            _ => Ok(()),
+        };
+        // A node may take half of a second until it is connected to.
+        let patience = FIRST_PATIENCE.mul_f64(0.4);
+        assert_eq!(nodes.ask(0, patience, question).await, Ok(()));
     }
 }
