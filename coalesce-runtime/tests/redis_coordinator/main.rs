@@ -16,7 +16,7 @@ mod moving;
 mod oracle;
 mod reading;
 mod refusals;
+mod scene;
 mod scripts;
-mod server;
 mod starting;
 mod trouble;

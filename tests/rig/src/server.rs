@@ -114,6 +114,11 @@ impl RedisServer {
             .expect("a reply of the private server")
     }
 
+    /// The same, with the reply as one reads it: see [`Value::bytes`].
+    pub fn ask(&self, words: &[&str]) -> String {
+        String::from_utf8_lossy(&self.command(words).bytes()).into_owned()
+    }
+
     /// Forgets the statistics.
     pub fn reset_stats(&self) {
         self.command(&["CONFIG", "RESETSTAT"]);
@@ -134,6 +139,29 @@ impl RedisServer {
             })
             .filter(|(name, _)| !["info", "config|resetstat"].contains(&name.as_str()))
             .collect()
+    }
+
+    /// How often one command has been executed, since the last reset.
+    pub fn calls(&self, command: &str) -> u64 {
+        self.command_stats().get(command).copied().unwrap_or(0)
+    }
+
+    /// How many errors with this code it has answered with, since the last reset.
+    pub fn errors(&self, code: &str) -> u64 {
+        let count = self.info("errorstats", &format!("errorstat_{code}"));
+        let count = count.as_deref().and_then(|it| it.strip_prefix("count="));
+        count.map_or(0, |digits| digits.parse().expect("a number"))
+    }
+
+    /// How many connections it has taken since the last reset, the one that asks included.
+    pub fn connections_taken(&self) -> u64 {
+        let taken = self.info("stats", "total_connections_received");
+        taken.map_or(0, |digits| digits.parse().expect("a number"))
+    }
+
+    /// How many clients are connected, but for the one that asks.
+    pub fn clients(&self) -> usize {
+        self.ask(&["CLIENT", "LIST"]).lines().count() - 1
     }
 
     /// Every key that never expires. There must be none but the kill switch, which is left out.
