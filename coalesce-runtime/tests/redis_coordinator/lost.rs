@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use coalesce_rig::{Mode, Proxy, RedisServer, Way, eventually};
+use coalesce_rig::{Mode, Proxy, RedisServer, Way, eventually, holds};
 use coalesce_runtime::coordination::{
     BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Notice, Status,
 };
@@ -114,6 +114,36 @@ async fn shifted_replies_never_become_values_of_another_key() {
     }
     // Otherwise nothing was shifted, and there was nothing to see through.
     assert!(coordinator.health().misrouted > 0);
+}
+
+/// An answer to PING in the place of a state is no state of any key, so its bytes alone do not show that it is another's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_is_no_state_at_all_is_asked_for_again_and_its_connection_given_up() {
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.port());
+    let coordinator = behind(&proxy).await;
+    let (key, token) = (key(1), token(1));
+    coordinator.begin(&key, &begin(token)).await.unwrap();
+    let outcome = finish(envelope(Status::Done, token, b"v"));
+    coordinator.finish(&key, &outcome).await.unwrap();
+    let connections = proxy.connections();
+    proxy.send_stray(b"$5\r\n12345\r\n", |request| holds(request, b"\r\nGET\r\n"));
+    let read = coordinator.read(&key).await.unwrap().unwrap();
+    let value = Envelope::decode(&key, &read).unwrap();
+    assert_eq!((value.token, &value.payload[..]), (token, &b"v"[..]));
+    assert_eq!(coordinator.health().misrouted, 1);
+    eventually("its connection is another", || {
+        proxy.connections() == connections + 1
+    });
+    soon("it reads again", async || {
+        coordinator.read(&key).await == Ok(Some(read.clone()))
+    })
+    .await;
+
+    // What is stored like that is a miss like any other, and no reason to connect anew.
+    server.ask(&["SET", &state(1), "12345"]);
+    assert_eq!(coordinator.read(&key).await.unwrap().unwrap(), "12345");
+    assert_eq!(coordinator.health().misrouted, 1);
 }
 
 /// Nobody writes on the listening connection, so nobody but the probe can notice that it is dead.
