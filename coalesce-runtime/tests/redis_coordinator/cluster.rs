@@ -196,3 +196,33 @@ fn a_cluster_is_connected_to_anew_on_the_next_runtime_and_left_in_the_end() {
         eventually("no connection is left", || node.clients() == 0);
     }
 }
+
+/// A host name may be known to none but the nodes themselves, and not even to them.
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_are_where_the_cluster_says_whatever_names_they_announce() {
+    const NAME: &str = "nowhere.invalid";
+    let cluster = Cluster::start_without_replicas();
+    let announced = [(NAME, "ip"), (NAME, "unknown-endpoint"), ("", "hostname")];
+    for (mark, (name, preferred)) in (1..).zip(announced) {
+        let nodes = cluster.servers();
+        for node in &nodes {
+            let announced = ["cluster-announce-hostname", name];
+            let preferred = ["cluster-preferred-endpoint-type", preferred];
+            let setting = [&["CONFIG", "SET"][..], &announced, &preferred].concat();
+            assert_eq!(node.ask(&setting), "OK");
+        }
+        let named = if name.is_empty() { 0 } else { nodes.len() };
+        eventually("every node has heard every name", || {
+            let heard = |node: &&RedisServer| {
+                let slots = node.ask(&["CLUSTER", "SLOTS"]);
+                slots.matches(NAME).count() == named
+            };
+            nodes.iter().all(heard)
+        });
+        let coordinator = coordinator(&cluster).await;
+        for node in nodes {
+            others_are_served(&coordinator, node, mark).await;
+        }
+        assert_eq!(coordinator.health().last_fault, None);
+    }
+}

@@ -38,12 +38,14 @@ pub fn reply(data: &[u8]) {
 /// Whatever a node says about slots: each is served by a node that can be reached, or by none.
 fn who_serves_what(reply: Value) {
     let asked = Place::new("asked", 1);
-    let Some(table) = SlotTable::read(reply, &asked) else {
-        return;
-    };
-    assert!(!table.is_empty());
-    for place in table.primaries() {
-        assert!(!place.host.is_empty() && place.port > 0, "{place}");
+    for by_name in [false, true] {
+        let Some(table) = SlotTable::read(reply.clone(), &asked, by_name) else {
+            return;
+        };
+        assert!(!table.is_empty());
+        for place in table.primaries() {
+            assert!(!place.host.is_empty() && place.port > 0, "{place}");
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn halves(nodes: [Vec<Value>; 2]) -> SlotTable {
     let range = |from: i64, to: i64, node| Value::Array(vec![from.into(), to.into(), node]);
     let [low, high] = nodes.map(Value::Array);
     let ranges = vec![range(0, 8_191, low), range(8_192, 16_383, high)];
-    SlotTable::read(Value::Array(ranges), &place(1)).unwrap()
+    SlotTable::read(Value::Array(ranges), &place(1), true).unwrap()
 }
 
 /// A cluster of which nothing is known.
@@ -113,7 +113,7 @@ async fn a_slot_that_nobody_serves_is_refused_and_somebody_is_asked_for_it() {
         8_191.into(),
         Value::Array(vec!["127.0.0.1".into(), 1.into()]),
     ]);
-    nodes.settle(SlotTable::read(Value::Array(vec![half]), &place(1)).unwrap());
+    nodes.settle(SlotTable::read(Value::Array(vec![half]), &place(1), true).unwrap());
     let asked = nodes.ask(HALF, SECOND, async |_, _| Ok(()));
     assert_eq!(asked.await, Err(Fault::Refused));
     nodes.bell.notified().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fred::error::Error;
 
 use super::fault::fault_of;
-use super::slots::Place;
+use super::slots::{NAMELESS, Place};
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
 
@@ -51,6 +51,10 @@ impl Setback {
         };
         let (host, port) = words.nth(1)?.rsplit_once(':')?;
         let port = port.parse().ok().filter(|port| *port > 0)?;
+        if host == NAMELESS {
+            // Where it is says the table alone.
+            return None;
+        }
         Some(there(Place::new(host, port)))
     }
 
@@ -148,7 +152,11 @@ mod tests {
         assert_eq!(told("ASK 3999 h:6381"), Some(Setback::Ask(there("h"))));
         let again = "TRYAGAIN Multiple keys request during rehashing of slot";
         assert_eq!(told(again), Some(Setback::Again));
-        for text in ["", "MOVED", "MOVED 3999", "MOVED 1 h", "MOVED 1 h:0", "OOM"] {
+        let of_no_place = ["MOVED 1 h", "MOVED 1 h:0", "MOVED 1 ?:1"];
+        for text in ["", "MOVED", "MOVED 3999", "OOM"]
+            .iter()
+            .chain(&of_no_place)
+        {
             assert_eq!(told(text), None, "{text}");
         }
     }

@@ -102,10 +102,11 @@ fn well(nodes: &Nodes) -> JoinSet<Told> {
     let mut well = nodes.all();
     well.retain(|node| node.is_well());
     fastrand::shuffle(&mut well);
+    let by_name = nodes.profile.is_secured();
     let asked = well.into_iter().take(ASKED_AT_ONCE);
     let asked = asked.map(|node| async move {
         let reply = slots(&node.reads.client()).await;
-        read(reply, &node.place)
+        read(reply, &node.place, by_name)
     });
     asked.collect()
 }
@@ -117,16 +118,17 @@ fn named(nodes: &Nodes) -> JoinSet<Told> {
     let mut places: Vec<_> = nodes.seeds.iter().chain(heard_of).collect();
     places.sort();
     places.dedup();
+    let by_name = nodes.profile.is_secured();
     let asked = places.into_iter().map(|place| {
         let (client, place) = (nodes.profile.at(place).client(NO_ROOM), place.clone());
-        async move { read(at_first(&client).await, &place) }
+        async move { read(at_first(&client).await, &place, by_name) }
     });
     asked.collect()
 }
 
-fn read(reply: Result<Value, Error>, asked: &Place) -> Told {
+fn read(reply: Result<Value, Error>, asked: &Place, by_name: bool) -> Told {
     let reply = reply.map_err(|error| fault_of(&error))?;
-    SlotTable::read(reply, asked).ok_or(Fault::Refused)
+    SlotTable::read(reply, asked, by_name).ok_or(Fault::Refused)
 }
 
 /// The same of a node that is not connected to.
@@ -219,6 +221,7 @@ mod tests {
     use crate::backend::redis::node::Node;
     use crate::backend::redis::profile::Profile;
     use crate::backend::redis::redirect::{Setback, Turn};
+    use crate::words::clock::ServerTime;
 
     fn table(port: u16) -> SlotTable {
         SlotTable::of_one(Place::new("h", port))
@@ -277,6 +280,9 @@ mod tests {
         let profile = Profile::new(address, FIRST_PATIENCE).unwrap();
         let nodes = Arc::new(Nodes::new(profile, FIRST_PATIENCE, server, seeds));
         let _ = nodes.settle(SlotTable::of_one(Place::new("127.0.0.1", 1)));
+        // It is nothing new, and its connections are not waited for.
+        let known = ServerTime::from_micros(1);
+        nodes.of(0).unwrap().clock.refine(known, now());
         let _survey = spawn(&nodes);
         let question = async |node: Arc<Node>, _: Turn| match node.place.port {
             1 => Err(Setback::Moved(Place::new("127.0.0.1", 2))),
