@@ -179,6 +179,22 @@ async fn a_refusal_makes_somebody_look_again_who_serves_the_slot() {
     assert!(rung.is_ok());
 }
 
+/// A slot changes hands at one node after the other. Who asks in between is sent back and forth.
+#[tokio::test(start_paused = true)]
+async fn two_nodes_that_name_each_other_are_asked_until_both_have_heard() {
+    let (nodes, start) = (of([1, 2]), now());
+    let question = async |node: Arc<Node>, _: Turn| match node.place.port {
+        2 if now() >= start + SECOND / 20 => Ok(2),
+        port => Err(Setback::Moved(place(3 - port))),
+    };
+    // Nobody is at these ports, and who is new is waited for.
+    for node in nodes.all() {
+        node.clock.refine(ServerTime::from_micros(1), start);
+    }
+    assert_eq!(nodes.ask(0, SECOND, question).await, Ok(2));
+    assert_eq!(nodes.of(0).unwrap().place, place(2));
+}
+
 #[tokio::test]
 async fn a_question_whose_keys_are_being_moved_is_asked_again_where_the_slot_is() {
     let nodes = of([1, 2]);

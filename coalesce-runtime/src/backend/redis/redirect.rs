@@ -1,5 +1,6 @@
 //! What a node of a cluster says when it does not answer itself, and what to do then. Decisions, without I/O.
 
+use std::mem::replace;
 use std::time::Duration;
 
 use fred::error::Error;
@@ -12,7 +13,7 @@ use crate::words::fault::Fault;
 /// In a cluster a question is sent on so often: two nodes that name each other must not keep it for ever.
 const STEPS: u8 = 5;
 
-/// Before a question is asked again because its keys are just being moved.
+/// Before a question is asked again because its keys, or their slot, are just being moved.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Why there is no answer from the node that was asked.
@@ -94,8 +95,8 @@ impl Turn {
 /// What to do with a setback.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Ask there, and from now on everything of this slot.
-    Follow(Place),
+    /// Ask there, so much later, and from now on everything of this slot.
+    Follow(Place, Duration),
     /// Ask there, this time.
     Visit(Place),
     /// Ask whoever serves the slot, a little later.
@@ -107,13 +108,18 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Way {
     steps_left: u8,
+    /// None is waited for where a slot has moved; two nodes that name each other have not both heard of it.
+    pause: Duration,
 }
 
 impl Way {
     /// The way through a cluster, or to a server that has nobody to send to.
     pub(super) fn new(clustered: bool) -> Self {
         let steps_left = if clustered { STEPS } else { 0 };
-        Self { steps_left }
+        Self {
+            steps_left,
+            pause: Duration::ZERO,
+        }
     }
 
     /// Goes on behind what the node at `asked` has said.
@@ -125,7 +131,10 @@ impl Way {
         self.steps_left = steps_left;
         match setback {
             Setback::Fault(_) => Next::End(fault),
-            Setback::Moved(place) => Next::Follow(place.seen_from(asked)),
+            Setback::Moved(place) => {
+                let pause = replace(&mut self.pause, PAUSE);
+                Next::Follow(place.seen_from(asked), pause)
+            }
             Setback::Ask(place) => Next::Visit(place.seen_from(asked)),
             Setback::Again => Next::Wait(PAUSE),
         }
@@ -175,7 +184,7 @@ mod tests {
     fn who_is_sent_to_a_node_without_a_host_stays_at_this_one() {
         let (asked, mut way) = (Place::new("here", 7_000), Way::new(true));
         let moved = way.next(Setback::Moved(there("")), &asked);
-        assert_eq!(moved, Next::Follow(there("here")));
+        assert_eq!(moved, Next::Follow(there("here"), Duration::ZERO));
         let ask = way.next(Setback::Ask(there("h")), &asked);
         assert_eq!(ask, Next::Visit(there("h")));
     }
@@ -183,9 +192,10 @@ mod tests {
     #[test]
     fn two_nodes_that_name_each_other_do_not_keep_a_question() {
         let (asked, mut way) = (Place::new("here", 7_000), Way::new(true));
-        for _ in 0..STEPS {
+        for step in 0..STEPS {
             let next = way.next(Setback::Moved(there("h")), &asked);
-            assert_eq!(next, Next::Follow(there("h")));
+            let pause = if step == 0 { Duration::ZERO } else { PAUSE };
+            assert_eq!(next, Next::Follow(there("h"), pause));
         }
         let next = way.next(Setback::Moved(there("h")), &asked);
         assert_eq!(next, Next::End(Fault::Refused));
