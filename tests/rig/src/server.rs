@@ -159,9 +159,10 @@ impl RedisServer {
         taken.map_or(0, |digits| digits.parse().expect("a number"))
     }
 
-    /// How many clients are connected, but for the one that asks.
+    /// How many clients are connected, but for the one that asks and for other servers.
     pub fn clients(&self) -> usize {
-        self.ask(&["CLIENT", "LIST"]).lines().count() - 1
+        let of_type = |kind| self.ask(&["CLIENT", "LIST", "TYPE", kind]).lines().count();
+        of_type("normal") + of_type("pubsub") - 1
     }
 
     /// Every key that never expires. There must be none but the kill switch, which is left out.
@@ -212,6 +213,12 @@ impl RedisServer {
     pub fn restart(&mut self) {
         self.process = self.line.spawn(self.port, &self.folder);
         assert!(self.comes_up(), "the private server did not come up again");
+    }
+
+    /// The same on another port, as a machine comes back that has been given another address.
+    pub fn restart_elsewhere(&mut self) {
+        self.port = free_port();
+        self.restart();
     }
 
     /// Whether it has been neither killed nor frozen.

@@ -160,7 +160,7 @@ async fn said(
     match ask(&client, command, turn).await {
         Ok(value) => Ok(Ok(plain(value))),
         Err(error) => match Setback::from(&error) {
-            Setback::Fault(_) => Ok(Err(error.details().to_owned())),
+            Setback::Fault(_) | Setback::Copy => Ok(Err(error.details().to_owned())),
             elsewhere => Err(elsewhere),
         },
     }

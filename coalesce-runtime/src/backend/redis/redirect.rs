@@ -26,6 +26,8 @@ pub(super) enum Setback {
     Ask(Place),
     /// Some of the keys have been moved and some have not.
     Again,
+    /// That server is another's copy and takes no writes.
+    Copy,
 }
 
 impl From<Fault> for Setback {
@@ -41,8 +43,12 @@ impl From<&Error> for Setback {
 }
 
 impl Setback {
-    /// What a node says of another, like `MOVED 3999 127.0.0.1:6381`.
+    /// What a node says of another, like `MOVED 3999 127.0.0.1:6381`, or of its own part.
     pub(super) fn told(text: &str) -> Option<Self> {
+        // Older servers put the code of an error behind "ERR Error running script".
+        if text.contains("READONLY You can't write") {
+            return Some(Self::Copy);
+        }
         let mut words = text.split(' ');
         let there = match words.next()? {
             "MOVED" => Self::Moved,
@@ -130,7 +136,7 @@ impl Way {
         };
         self.steps_left = steps_left;
         match setback {
-            Setback::Fault(_) => Next::End(fault),
+            Setback::Fault(_) | Setback::Copy => Next::End(fault),
             Setback::Moved(place) => {
                 let pause = replace(&mut self.pause, PAUSE);
                 Next::Follow(place.seen_from(asked), pause)
@@ -162,6 +168,11 @@ mod tests {
         let again = "TRYAGAIN Multiple keys request during rehashing of slot";
         assert_eq!(told(again), Some(Setback::Again));
         let of_no_place = ["MOVED 1 h", "MOVED 1 h:0", "MOVED 1 ?:1"];
+        let copy = "READONLY You can't write against a read only replica.";
+        let behind = format!("ERR Error running script: @user_script: 7: -{copy}");
+        for text in [copy, &behind] {
+            assert_eq!(told(text), Some(Setback::Copy), "{text}");
+        }
         for text in ["", "MOVED", "MOVED 3999", "OOM"]
             .iter()
             .chain(&of_no_place)
@@ -208,6 +219,8 @@ mod tests {
         assert_eq!(next, Next::End(Fault::Refused));
         let next = way.next(Setback::Fault(Fault::Timeout), &asked);
         assert_eq!(next, Next::End(Fault::Timeout));
+        let next = way.next(Setback::Copy, &asked);
+        assert_eq!(next, Next::End(Fault::Refused));
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! The survey: asks now and then who serves what in a cluster, and keeps the nodes up to what it hears.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::Client;
-use fred::error::{Error, ErrorKind};
+use fred::error::Error;
 use fred::interfaces::ClientLike as _;
 use fred::types::config::Options;
 use fred::types::{ClusterHash, CustomCommand, Value};
@@ -13,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::fault::fault_of;
-use super::keeper::Task;
+use super::keeper::{Task, visit};
 use super::nodes::Nodes;
 use super::pace::{BEAT, Found, Pace};
 use super::slots::{Place, SlotTable};
@@ -121,7 +120,11 @@ fn named(nodes: &Nodes) -> JoinSet<Told> {
     let by_name = nodes.profile.is_secured();
     let asked = places.into_iter().map(|place| {
         let (client, place) = (nodes.profile.at(place).client(NO_ROOM), place.clone());
-        async move { read(at_first(&client).await, &place, by_name) }
+        async move {
+            // From the first packet to its table, since nobody is connected to it.
+            let reply = visit(&client, FIRST_PATIENCE, Box::pin(slots(&client))).await;
+            read(reply, &place, by_name)
+        }
     });
     asked.collect()
 }
@@ -129,33 +132,6 @@ fn named(nodes: &Nodes) -> JoinSet<Told> {
 fn read(reply: Result<Value, Error>, asked: &Place, by_name: bool) -> Told {
     let reply = reply.map_err(|error| fault_of(&error))?;
     SlotTable::read(reply, asked, by_name).ok_or(Fault::Refused)
-}
-
-/// The same of a node that is not connected to.
-async fn at_first(client: &Client) -> Result<Value, Error> {
-    let asked = async {
-        let _connection = connected(client).await?;
-        slots(client).await
-    };
-    let silent = Err(Error::new(ErrorKind::Timeout, "no answer"));
-    timeout(FIRST_PATIENCE, asked).await.unwrap_or(silent)
-}
-
-/// A connection that ends with the task which is answered. The client's own way to wait for one leaves it
-/// open when nobody waits any more.
-async fn connected(client: &Client) -> Result<Task<Result<(), Error>>, Error> {
-    let mut connection = None;
-    let connecting = async {
-        connection = Some(Task::of(client.connect()));
-        pending::<()>().await;
-    };
-    tokio::select! {
-        // What comes of it is heard by those who have begun to wait.
-        biased;
-        connected = client.wait_for_connect() => connected?,
-        () = connecting => {}
-    }
-    connection.ok_or_else(Error::new_canceled)
 }
 
 async fn slots(client: &Client) -> Result<Value, Error> {
@@ -284,6 +260,8 @@ mod tests {
         let known = ServerTime::from_micros(1);
         nodes.of(0).unwrap().clock.refine(known, now());
         let _survey = spawn(&nodes);
+        // The survey has begun.
+        sleep(GRACE).await;
         let question = async |node: Arc<Node>, _: Turn| match node.place.port {
             1 => Err(Setback::Moved(Place::new("127.0.0.1", 2))),
             _ => Ok(()),
