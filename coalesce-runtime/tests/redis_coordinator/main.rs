@@ -9,6 +9,7 @@
 )]
 
 mod cluster;
+mod handing_over;
 mod health;
 mod listening;
 mod lost;
