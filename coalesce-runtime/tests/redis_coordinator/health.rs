@@ -1,8 +1,9 @@
 //! Health: what a coalescer says of itself while Redis comes and goes.
 
+use coalesce_rig::RedisServer;
 use coalesce_runtime::{BreakerState, Coalescer, Fault};
 
-use crate::server::{MS, SECOND, Server, soon};
+use crate::scene::{MS, SECOND, soon};
 
 const SECRET: &str = "planted-s3cret";
 
@@ -16,10 +17,10 @@ fn call(coalescer: &Coalescer, key: u64, ms: u32) -> tokio::task::JoinHandle<u64
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_says_what_is_in_progress_and_what_has_gone_wrong_and_no_secret() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let pass = format!(">{SECRET}");
     server.ask(&["ACL", "SETUSER", "app", "on", &pass, "~*", "&*", "+@all"]);
-    let url = format!("redis://app:{SECRET}@127.0.0.1:{}", server.port);
+    let url = format!("redis://app:{SECRET}@127.0.0.1:{}", server.port());
     let coalescer = Coalescer::builder().redis(url).build().await.unwrap();
     let health = coalescer.health();
     assert_eq!(health.backend, "redis");
@@ -52,7 +53,7 @@ async fn it_says_what_is_in_progress_and_what_has_gone_wrong_and_no_secret() {
     let said = format!("{health:?} {coalescer:?}");
     assert!(!said.contains(SECRET), "{said}");
 
-    server.thaw();
+    server.go_on();
     soon("it is well again", async || {
         call(&coalescer, 1, 0).await.unwrap();
         let health = coalescer.health();

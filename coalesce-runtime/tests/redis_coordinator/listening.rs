@@ -1,11 +1,10 @@
 //! Listening: confirmed before it is answered, one subscription per key, and found again after a cut.
 
+use coalesce_rig::{RedisServer, eventually};
 use coalesce_runtime::coordination::{Coordinator as _, Listener, Message, Notice, Status};
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
-use crate::server::{
-    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, soon, token,
-};
+use crate::scene::{Coordinated, LEAD, MS, SECOND, begin, envelope, finish, key, soon, token};
 
 fn channel(number: u32) -> String {
     format!("coalesce:notify:{{shop::get_order:{number}}}")
@@ -35,7 +34,7 @@ fn is_outcome(notice: &Notice, byte: u8) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_published_after_the_answer_is_heard() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     for number in 0..50 {
         let mut listener = coordinator.listen(&key(number)).await.unwrap();
@@ -54,7 +53,7 @@ async fn what_is_published_after_the_answer_is_heard() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_listeners_of_one_key_cost_one_subscribe() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     server.ask(&["CONFIG", "RESETSTAT"]);
     let mut listening = tokio::task::JoinSet::new();
@@ -75,7 +74,7 @@ async fn many_listeners_of_one_key_cost_one_subscribe() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscription_lingers_and_then_goes() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let settings = server.settings().linger(300 * MS);
     let coordinator = RedisCoordinator::connect(settings).await.unwrap();
     let listeners: Vec<_> = {
@@ -106,7 +105,7 @@ async fn a_subscription_lingers_and_then_goes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_cut_everything_is_subscribed_again_and_everybody_is_told_of_the_gap() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let mut first = coordinator.listen(&key(1)).await.unwrap();
     let mut second = coordinator.listen(&key(2)).await.unwrap();
@@ -127,15 +126,15 @@ async fn after_a_cut_everything_is_subscribed_again_and_everybody_is_told_of_the
 /// else notices, and it does not become an endless reconnect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_subscription_is_a_fault_and_no_reply_goes_astray() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let rule = ["~*", "resetchannels", "+@all"];
     server.ask(&[&["ACL", "SETUSER", "deaf", "on", ">pw"], &rule[..]].concat());
-    let url = format!("redis://deaf:pw@127.0.0.1:{}", server.port);
+    let url = format!("redis://deaf:pw@127.0.0.1:{}", server.port());
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
     assert!(coordinator.health().subscribed);
-    let connections = server.info("stats", "total_connections_received");
+    let connections = server.connections_taken();
     for round in 0..200_u32 {
         let (key, token) = (key(round), token(1));
         let (heard, read, begun) =
@@ -147,7 +146,7 @@ async fn a_refused_subscription_is_a_fault_and_no_reply_goes_astray() {
         assert_eq!(begun, Ok(LEAD));
     }
     assert_eq!(coordinator.health().misrouted, 0);
-    let more = server.info("stats", "total_connections_received") - connections;
+    let more = server.connections_taken() - connections;
     assert!(more < 20, "{more} connections for 200 refusals");
     server.ask(&["ACL", "SETUSER", "deaf", "allchannels"]);
     soon("listening is possible again", async || {
@@ -158,24 +157,25 @@ async fn a_refused_subscription_is_a_fault_and_no_reply_goes_astray() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_of_another_key_is_not_passed_on() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let mut listener = coordinator.listen(&key(1)).await.unwrap();
     let other = envelope(Status::Done, token(1), b"secret").encode(&key(2));
     let message = Message::wrap_outcome(&other, None);
-    let mut plain = server.plain();
-    plain.ask_raw(&[b"PUBLISH", channel(1).as_bytes(), &message]);
+    let mut plain = server.connection();
+    let published = plain.command_bytes(&[b"PUBLISH", channel(1).as_bytes(), &message]);
+    published.unwrap();
     // The connection it came on is given up.
     assert_eq!(heard(&mut listener).await, Notice::Gap);
     assert_eq!(coordinator.health().misrouted, 1);
-    plain.ask(&["PUBLISH", &channel(1), "garbage"]);
+    server.ask(&["PUBLISH", &channel(1), "garbage"]);
     tell(&coordinator, 1, 3).await;
     assert!(is_outcome(&heard(&mut listener).await, 3));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn thousands_of_channels_are_found_again() {
-    let server = Server::start();
+    let server = RedisServer::start();
     // A busy machine needs more than the usual deadline for that many at once.
     let settings = server.settings().deadline(5 * SECOND);
     let coordinator = RedisCoordinator::connect(settings).await.unwrap();

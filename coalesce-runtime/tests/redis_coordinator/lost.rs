@@ -2,15 +2,13 @@
 
 use std::time::Instant;
 
-use coalesce_rig::{Mode, Proxy, Way};
+use coalesce_rig::{Mode, Proxy, RedisServer, Way, eventually, holds};
 use coalesce_runtime::coordination::{
     BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Notice, Status,
 };
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
-use crate::server::{
-    LEAD, MS, SECOND, Server, begin, envelope, eventually, finish, key, lock, soon, state, token,
-};
+use crate::scene::{LEAD, MS, SECOND, begin, envelope, finish, key, lock, soon, state, token};
 
 async fn behind(proxy: &Proxy) -> RedisCoordinator {
     let coordinator = RedisCoordinator::connect(RedisSettings::new(proxy.url())).await;
@@ -20,18 +18,18 @@ async fn behind(proxy: &Proxy) -> RedisCoordinator {
 /// A question whose answer was lost is asked again with the same token, and answered as if for the first time.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_answers_are_recognised_by_the_token() {
-    let server = Server::start();
-    let proxy = Proxy::before(server.port);
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.port());
     let coordinator = behind(&proxy).await;
     let (key, token) = (key(1), token(1));
     // Its script must be known: a lost NOSCRIPT is a question that was never asked.
     let outcome = finish(envelope(Status::Done, token, b"v"));
     coordinator
-        .begin(&crate::server::key(2), &begin(token))
+        .begin(&crate::scene::key(2), &begin(token))
         .await
         .unwrap();
     coordinator
-        .finish(&crate::server::key(3), &outcome)
+        .finish(&crate::scene::key(3), &outcome)
         .await
         .unwrap();
 
@@ -65,8 +63,8 @@ async fn lost_answers_are_recognised_by_the_token() {
 /// The client matches replies to requests by their order alone: after a lost one, all are shifted.
 #[tokio::test(flavor = "multi_thread")]
 async fn shifted_replies_never_become_values_of_another_key() {
-    let server = Server::start();
-    let proxy = Proxy::before(server.port);
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.port());
     let coordinator = behind(&proxy).await;
     for number in 0..50_u32 {
         let outcome = envelope(Status::Done, token(1), &number.to_be_bytes());
@@ -118,11 +116,41 @@ async fn shifted_replies_never_become_values_of_another_key() {
     assert!(coordinator.health().misrouted > 0);
 }
 
+/// An answer to PING in the place of a state is no state of any key, so its bytes alone do not show that it is another's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_is_no_state_at_all_is_asked_for_again_and_its_connection_given_up() {
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.port());
+    let coordinator = behind(&proxy).await;
+    let (key, token) = (key(1), token(1));
+    coordinator.begin(&key, &begin(token)).await.unwrap();
+    let outcome = finish(envelope(Status::Done, token, b"v"));
+    coordinator.finish(&key, &outcome).await.unwrap();
+    let connections = proxy.connections();
+    proxy.send_stray(b"$5\r\n12345\r\n", |request| holds(request, b"\r\nGET\r\n"));
+    let read = coordinator.read(&key).await.unwrap().unwrap();
+    let value = Envelope::decode(&key, &read).unwrap();
+    assert_eq!((value.token, &value.payload[..]), (token, &b"v"[..]));
+    assert_eq!(coordinator.health().misrouted, 1);
+    eventually("its connection is another", || {
+        proxy.connections() == connections + 1
+    });
+    soon("it reads again", async || {
+        coordinator.read(&key).await == Ok(Some(read.clone()))
+    })
+    .await;
+
+    // What is stored like that is a miss like any other, and no reason to connect anew.
+    server.ask(&["SET", &state(1), "12345"]);
+    assert_eq!(coordinator.read(&key).await.unwrap().unwrap(), "12345");
+    assert_eq!(coordinator.health().misrouted, 1);
+}
+
 /// Nobody writes on the listening connection, so nobody but the probe can notice that it is dead.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listening_connection_that_became_a_black_hole_is_replaced() {
-    let server = Server::start();
-    let proxy = Proxy::before(server.port);
+    let server = RedisServer::start();
+    let proxy = Proxy::before(server.port());
     let coordinator = behind(&proxy).await;
     let mut listener = coordinator.listen(&key(1)).await.unwrap();
     let connections = proxy.connections();

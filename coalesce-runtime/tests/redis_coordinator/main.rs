@@ -9,6 +9,7 @@
 )]
 
 mod cluster;
+mod handing_over;
 mod health;
 mod listening;
 mod lost;
@@ -16,7 +17,7 @@ mod moving;
 mod oracle;
 mod reading;
 mod refusals;
+mod scene;
 mod scripts;
-mod server;
 mod starting;
 mod trouble;

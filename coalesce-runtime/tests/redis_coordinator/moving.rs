@@ -3,68 +3,38 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use coalesce_runtime::RedisCoordinator;
+use coalesce_rig::{Cluster, RedisServer, Topology as _, eventually};
 use coalesce_runtime::coordination::{
     AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice, Seen,
     Status,
 };
+use coalesce_runtime::{Fault, RedisCoordinator};
 
-use crate::cluster::{cluster, coordinator, coordinator_of, is_complete, keys_on, meet};
-use crate::server::{
-    LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, state, token,
-};
-
-/// Marks a slot as being moved, with the names of key `number` that are there.
-fn begin_to_move(number: u32, from: &Server, to: &Server) {
-    let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);
-    let id = |node: &Server| node.ask(&["CLUSTER", "MYID"]);
-    let importing = ["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(from)];
-    assert_eq!(to.ask(&importing), "OK");
-    let migrating = ["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(to)];
-    assert_eq!(from.ask(&migrating), "OK");
-    for name in [lock(number), state(number)] {
-        from.ask(&[
-            "MIGRATE",
-            "127.0.0.1",
-            &to.port.to_string(),
-            &name,
-            "0",
-            "1000",
-        ]);
-    }
-}
-
-fn end_the_move(number: u32, from: &Server, to: &Server) {
-    let slot = from.ask(&["CLUSTER", "KEYSLOT", &lock(number)]);
-    let id = to.ask(&["CLUSTER", "MYID"]);
-    for node in [to, from] {
-        assert_eq!(node.ask(&["CLUSTER", "SETSLOT", &slot, "NODE", &id]), "OK");
-    }
-}
+use crate::cluster::{DEADLINE, coordinator, coordinator_of, keys_on};
+use crate::scene::{LEAD, SECOND, begin, envelope, finish, key, lock, soon, token};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_has_moved_is_followed_once_and_its_listeners_go_along() {
-    let nodes = cluster();
-    let coordinator = coordinator(&nodes).await;
-    let number = keys_on(&nodes[0]).next().unwrap();
+    let cluster = Cluster::start_without_replicas();
+    let coordinator = coordinator(&cluster).await;
+    let number = keys_on(cluster.node(0)).next().unwrap();
     let (moved, token) = (key(number), token(1));
     let mut listener = coordinator.listen(&moved).await.unwrap();
-    begin_to_move(number, &nodes[0], &nodes[1]);
-    end_the_move(number, &nodes[0], &nodes[1]);
-    nodes[0].ask(&["CONFIG", "RESETSTAT"]);
+    cluster.move_slot(&lock(number), 1);
+    cluster.node(0).ask(&["CONFIG", "RESETSTAT"]);
     assert_eq!(coordinator.begin(&moved, &begin(token)).await, Ok(LEAD));
     for _ in 0..20 {
         assert_eq!(coordinator.read(&moved).await, Ok(None));
     }
     assert_eq!(coordinator.health().last_fault, None);
-    assert_eq!(nodes[0].info("errorstats", "errorstat_MOVED:count"), 1);
+    assert_eq!(cluster.node(0).errors("MOVED"), 1);
     let mut next = async || tokio::time::timeout(5 * SECOND, listener.next()).await;
     assert_eq!(next().await, Ok(Notice::Gap));
     let channel = format!("coalesce:notify:{{shop::get_order:{number}}}");
-    let listeners = |node: &Server| node.ask(&["PUBSUB", "NUMSUB", &channel]);
-    assert_eq!(listeners(&nodes[1]), format!("{channel}\n1"));
+    let listeners = |node: &RedisServer| node.ask(&["PUBSUB", "NUMSUB", &channel]);
+    assert_eq!(listeners(cluster.node(1)), format!("{channel}\n1"));
     eventually("it is unsubscribed where it was", || {
-        listeners(&nodes[0]) == format!("{channel}\n0")
+        listeners(cluster.node(0)) == format!("{channel}\n0")
     });
     assert_eq!(
         coordinator
@@ -101,21 +71,21 @@ async fn held(coordinator: &RedisCoordinator, number: u32) -> (Option<Bytes>, Be
 /// it is the question that it was meant for.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
-    let nodes = cluster();
+    let cluster = Cluster::start_without_replicas();
     let rule = "reset on >pw ~coalesce:* &coalesce:* +get +set +del +pexpire +pttl +getrange +eval +evalsha \
                 +publish +time +hello +auth +ping +subscribe +client|id +info +cluster|slots +asking";
-    for node in &nodes {
+    for node in cluster.servers() {
         let words = ["ACL", "SETUSER", "least"].into_iter();
         let words: Vec<_> = words.chain(rule.split_whitespace()).collect();
         assert_eq!(node.ask(&words), "OK");
     }
-    let coordinator = coordinator_of("least:pw@", &nodes).await;
-    let number = keys_on(&nodes[0]).next().unwrap();
+    let coordinator = coordinator_of("least:pw@", &cluster).await;
+    let number = keys_on(cluster.node(0)).next().unwrap();
     let (moving, second) = (key(number), token(2));
     let (stored, seen) = held(&coordinator, number).await;
-    begin_to_move(number, &nodes[0], &nodes[1]);
+    cluster.begin_to_move(&lock(number), 1);
 
-    let others: Vec<_> = keys_on(&nodes[1]).take(8).collect();
+    let others: Vec<_> = keys_on(cluster.node(1)).take(8).collect();
     let others = others.into_iter().map(|other| {
         let coordinator = coordinator.clone();
         tokio::spawn(async move {
@@ -125,7 +95,7 @@ async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
         })
     });
     let others: Vec<_> = others.collect();
-    nodes[1].ask(&["CONFIG", "RESETSTAT"]);
+    cluster.node(1).ask(&["CONFIG", "RESETSTAT"]);
     for _ in 0..100 {
         assert_eq!(coordinator.read(&moving).await, Ok(stored.clone()));
         let again = coordinator.begin(&moving, &seen).await;
@@ -137,23 +107,21 @@ async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
     let outcome = finish(envelope(Status::Done, second, b"w"));
     let finished = coordinator.finish(&moving, &outcome).await;
     assert_eq!(finished, Ok(FinishAnswer::Stored));
-    assert_eq!(nodes[0].info("errorstats", "errorstat_ASK:count"), 201);
-    assert_eq!(nodes[1].info("errorstats", "errorstat_MOVED:count"), 0);
+    assert_eq!(cluster.node(0).errors("ASK"), 201);
+    assert_eq!(cluster.node(1).errors("MOVED"), 0);
     assert_eq!(coordinator.health().last_fault, None);
 }
 
 /// The first slot of a node that is new to the cluster: no table names it while the slot is being moved.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_is_moved_to_a_node_without_any_is_shared_all_the_time() {
-    let mut nodes = cluster();
-    let coordinator = coordinator(&nodes).await;
-    let number = keys_on(&nodes[0]).next().unwrap();
+    let mut cluster = Cluster::start_without_replicas();
+    let coordinator = coordinator(&cluster).await;
+    let number = keys_on(cluster.node(0)).next().unwrap();
     let (moving, (stored, seen)) = (key(number), held(&coordinator, number).await);
-    nodes.push(Server::start_node());
-    meet(&nodes[3], &nodes[0]);
-    is_complete(&nodes);
-    begin_to_move(number, &nodes[0], &nodes[3]);
-    nodes[3].ask(&["CONFIG", "RESETSTAT"]);
+    assert_eq!(cluster.grow(), 3);
+    cluster.begin_to_move(&lock(number), 3);
+    cluster.node(3).ask(&["CONFIG", "RESETSTAT"]);
     let share_for_a_second = async || {
         let started = Instant::now();
         while started.elapsed() < SECOND {
@@ -164,8 +132,43 @@ async fn a_slot_that_is_moved_to_a_node_without_any_is_shared_all_the_time() {
     };
     share_for_a_second().await;
     // Its three lines were connected once; one more connection asks.
-    assert_eq!(nodes[3].info("stats", "total_connections_received"), 4);
-    end_the_move(number, &nodes[0], &nodes[3]);
+    assert_eq!(cluster.node(3).connections_taken(), 4);
+    cluster.end_the_move(&lock(number), 0, 3);
     share_for_a_second().await;
     assert_eq!(coordinator.health().last_fault, None);
+}
+
+/// To a user without the right to ask for it a node's time stays unknown, so each question asks for it first. The node
+/// that the slot has moved to hangs: its time is no question of its own, and its silence counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_node_is_asked_for_within_the_question_and_behind_its_breaker() {
+    let cluster = Cluster::start_without_replicas();
+    for (place, time) in ["+time", "-time", "+time"].iter().enumerate() {
+        let words = ["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"];
+        let said = cluster.node(place).ask(&[&words[..], &[time]].concat());
+        assert_eq!(said, "OK");
+    }
+    let coordinator = coordinator_of("app:pw@", &cluster).await;
+    let number = keys_on(cluster.node(0)).next().unwrap();
+    assert_eq!(coordinator.read(&key(number)).await, Ok(None));
+    cluster.move_slot(&lock(number), 1);
+    for place in [0, 1] {
+        cluster.node(place).freeze();
+    }
+    let (asked, moved) = (Instant::now(), key(number));
+    let thawing = async {
+        tokio::time::sleep(DEADLINE.mul_f64(0.8)).await;
+        cluster.node(0).go_on();
+    };
+    let (answer, ()) = tokio::join!(coordinator.read(&moved), thawing);
+    assert_eq!(answer, Err(Fault::Timeout));
+    assert!(
+        asked.elapsed() < DEADLINE.mul_f64(1.5),
+        "{:?}",
+        asked.elapsed()
+    );
+    soon("it is asked no more", async || {
+        coordinator.read(&moved).await == Err(Fault::Paused)
+    })
+    .await;
 }

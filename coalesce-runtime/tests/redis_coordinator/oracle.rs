@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use coalesce_rig::RedisServer;
 use coalesce_runtime::RedisCoordinator;
 use coalesce_runtime::coordination::{
     AbandonAsk, BeginAnswer, BeginAsk, Cell, Coordinator as _, Envelope, FinishAnswer, FinishAsk,
     RenewAnswer, RenewAsk, ReplaceAsk, Seen, ServerTime, Status, Traceparent,
 };
 
-use crate::server::{SECOND, Server, envelope, key, state, token};
+use crate::scene::{Coordinated, SECOND, envelope, key, state, token};
 
 /// What a flight says of its trace.
 fn trace() -> Option<Traceparent> {
@@ -20,7 +21,7 @@ const LIFE: Duration = Duration::from_mins(10);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_scripts_answer_as_the_cell_does() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     every_answer_is_the_cells(&server, &coordinator, 3_000).await;
 }
@@ -28,7 +29,7 @@ async fn the_scripts_answer_as_the_cell_does() {
 /// Asks both the same and compares answers and states, except for moments: those are compared as
 /// zero or not, since each has a clock of its own.
 pub(crate) async fn every_answer_is_the_cells(
-    server: &Server,
+    server: &RedisServer,
     coordinator: &RedisCoordinator,
     questions: u32,
 ) {
@@ -65,7 +66,7 @@ pub(crate) async fn every_answer_is_the_cells(
         );
         if twins.random.u8(..) < 8 {
             twins.cell = Cell::default();
-            server.ask(&["DEL", &state(1), &crate::server::lock(1)]);
+            server.ask(&["DEL", &state(1), &crate::scene::lock(1)]);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! A server that answers and refuses to write in the middle of a flight: nobody is left to wait for a lease.
 
-use coalesce_runtime::Fault;
+use coalesce_rig::{RedisServer, eventually};
 use coalesce_runtime::coordination::{
-    AbandonAsk, BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Message, Notice,
-    RenewAnswer, RenewAsk, Seen, ServerTime, Status,
+    AbandonAsk, BeginAnswer, Coordinator as _, Envelope, FinishAnswer, Listener, Message, Notice,
+    RenewAnswer, RenewAsk, Seen, ServerTime, Status, Token,
 };
+use coalesce_runtime::{Fault, Key, RedisCoordinator};
 use tokio::time::timeout;
 
-use crate::server::{LEAD, SECOND, Server, begin, envelope, eventually, finish, key, lock, token};
+use crate::scene::{Coordinated, LEAD, SECOND, begin, envelope, finish, key, lock, token};
 
 /// What makes a server refuse, and what makes it write again.
 const REFUSALS: [[&[&str]; 2]; 3] = [
@@ -26,11 +27,11 @@ const REFUSALS: [[&[&str]; 2]; 3] = [
 ];
 
 /// A server that cannot save, and forgives itself for it.
-fn server() -> Server {
+fn server() -> RedisServer {
     // Nothing can be created in that folder, not even by root.
     let broken = ["--save", "3600 1000000", "--dir", "/proc"];
     let forgiven = ["--stop-writes-on-bgsave-error", "no"];
-    let server = Server::start_with(&[&broken[..], &forgiven].concat());
+    let server = RedisServer::start_with(&[&broken[..], &forgiven].concat());
     server.ask(&["BGSAVE"]);
     eventually("saving has failed", || {
         let report = server.ask(&["INFO", "persistence"]);
@@ -64,12 +65,18 @@ async fn who_would_follow_learns_that_nothing_can_be_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_that_may_not_touch_locks_follows_all_the_same() {
-    let server = Server::start();
+    let server = RedisServer::start();
     server.ask(&["ACL", "SETUSER", "default", "-getex"]);
     let coordinator = server.coordinator().await;
     coordinator.begin(&key(1), &begin(token(1))).await.unwrap();
     let answer = coordinator.begin(&key(1), &begin(token(2))).await;
     assert!(matches!(answer, Ok(BeginAnswer::Follow { .. })));
+}
+
+/// A flight in progress, and who hears of it.
+async fn followed(coordinator: &RedisCoordinator, key: &Key, leader: Token) -> Listener {
+    coordinator.begin(key, &begin(leader)).await.unwrap();
+    coordinator.listen(key).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,8 +85,7 @@ async fn an_outcome_that_cannot_be_stored_is_told_and_stored_when_it_can() {
     let coordinator = server.coordinator().await;
     for (number, [refuse, write]) in (1..).zip(REFUSALS) {
         let (key, leader) = (key(number), token(1));
-        coordinator.begin(&key, &begin(leader)).await.unwrap();
-        let mut ear = coordinator.listen(&key).await.unwrap();
+        let mut ear = followed(&coordinator, &key, leader).await;
         server.ask(refuse);
         let outcome = finish(envelope(Status::Done, leader, b"v"));
         let answer = coordinator.finish(&key, &outcome).await;
@@ -117,8 +123,7 @@ async fn an_abandoned_flight_is_told_although_its_lock_cannot_be_freed() {
     let coordinator = server.coordinator().await;
     for (number, [refuse, write]) in (1..).zip(REFUSALS) {
         let (key, leader) = (key(number), token(1));
-        coordinator.begin(&key, &begin(leader)).await.unwrap();
-        let mut ear = coordinator.listen(&key).await.unwrap();
+        let mut ear = followed(&coordinator, &key, leader).await;
         server.ask(refuse);
         let answer = coordinator
             .abandon(&key, AbandonAsk::body_failed(leader))

@@ -3,21 +3,24 @@
 use std::task::Poll;
 use std::time::Duration;
 
+use coalesce_rig::{RedisServer, eventually};
 use coalesce_runtime::coordination::{
     AbandonAsk, BeginAnswer, Coordinator as _, Envelope, FinishAnswer, FinishAsk, Message, Notice,
     RenewAnswer, RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
 };
 use coalesce_runtime::{BreakerState, Fault};
 
-use crate::server::{LEAD, SECOND, Server, begin, envelope, finish, key, lock, soon, state, token};
+use crate::scene::{
+    Coordinated, LEAD, SECOND, begin, envelope, finish, key, lock, soon, state, token,
+};
 
-fn ttl(server: &Server, name: &str) -> i64 {
+fn ttl(server: &RedisServer, name: &str) -> i64 {
     server.ask(&["PTTL", name]).parse().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lock_and_state_always_expire() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let (key, token) = (key(1), token(1));
     assert_eq!(coordinator.begin(&key, &begin(token)).await, Ok(LEAD));
@@ -33,7 +36,7 @@ async fn lock_and_state_always_expire() {
     assert_eq!(renewed, Ok(vec![Ok(RenewAnswer::Held)]));
     assert!((3_001..=9_000).contains(&ttl(&server, &lock(1))));
     let replacement = ReplaceAsk {
-        envelope: envelope(Status::Invalidated, crate::server::token(2), b""),
+        envelope: envelope(Status::Invalidated, crate::scene::token(2), b""),
         life: 30 * SECOND,
     };
     assert_eq!(coordinator.replace(&key, &replacement).await, Ok(true));
@@ -47,21 +50,21 @@ async fn lock_and_state_always_expire() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_of_nothing_is_a_millisecond() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let ask = coalesce_runtime::coordination::BeginAsk {
         lease: Duration::ZERO,
         ..begin(token(1))
     };
     assert_eq!(coordinator.begin(&key(1), &ask).await, Ok(LEAD));
-    crate::server::eventually("the lock is gone", || {
+    eventually("the lock is gone", || {
         server.ask(&["EXISTS", &lock(1)]) == "0"
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lock_is_the_owners_token_and_the_moment_of_its_fence() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let (key, owner) = (key(1), token(0xab));
     coordinator.begin(&key, &begin(owner)).await.unwrap();
@@ -88,8 +91,8 @@ async fn the_lock_is_the_owners_token_and_the_moment_of_its_fence() {
 /// Redis computes in doubles. Today's microseconds need 51 of their 53 bits.
 #[tokio::test(flavor = "multi_thread")]
 async fn big_numbers_are_packed_exactly() {
-    let server = Server::start();
-    let mut plain = server.plain();
+    let server = RedisServer::start();
+    let mut plain = server.connection();
     for number in [
         0,
         1,
@@ -99,14 +102,14 @@ async fn big_numbers_are_packed_exactly() {
         1_790_000_000_123_457,
     ] {
         let script = format!("return struct.pack('>I8', {number})");
-        let packed = plain.ask_raw(&[b"EVAL", script.as_bytes(), b"0"]);
-        assert_eq!(packed, number.to_be_bytes());
+        let packed = plain.command(&["EVAL", &script, "0"]).unwrap();
+        assert_eq!(packed.bytes(), number.to_be_bytes());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_survive_a_flushed_script_cache() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     for round in 1..=5_u8 {
         server.ask(&["SCRIPT", "FLUSH"]);
@@ -130,7 +133,7 @@ async fn scripts_survive_a_flushed_script_cache() {
 /// Once known, a script is never sent again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_known_script_is_one_short_command() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     coordinator.begin(&key(1), &begin(token(1))).await.unwrap();
     server.ask(&["CONFIG", "RESETSTAT"]);
@@ -145,7 +148,7 @@ async fn a_known_script_is_one_short_command() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_refresh_is_noted_in_place_and_the_expiry_stays() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let (key, first) = (key(1), token(1));
     coordinator.begin(&key, &begin(first)).await.unwrap();
@@ -202,7 +205,7 @@ async fn a_failed_refresh_is_noted_in_place_and_the_expiry_stays() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_lock_of_a_foreign_type_costs_no_other_its_lease() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let mut asks = Vec::new();
     for number in 0..250 {
@@ -236,7 +239,7 @@ async fn one_lock_of_a_foreign_type_costs_no_other_its_lease() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_redis_refuses_new_locks_and_lets_flights_end() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let (old, leader) = (key(1), token(1));
     for number in 1..4 {
@@ -275,7 +278,7 @@ async fn a_full_redis_refuses_new_locks_and_lets_flights_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outcome_that_cannot_be_published_is_stored_all_the_same() {
-    let server = Server::start();
+    let server = RedisServer::start();
     server.ask(&[
         "ACL",
         "SETUSER",
@@ -286,7 +289,7 @@ async fn an_outcome_that_cannot_be_published_is_stored_all_the_same() {
         "resetchannels",
         "+@all",
     ]);
-    let url = format!("redis://mute:pw@127.0.0.1:{}", server.port);
+    let url = format!("redis://mute:pw@127.0.0.1:{}", server.port());
     let settings = coalesce_runtime::RedisSettings::new(url);
     let coordinator = coalesce_runtime::RedisCoordinator::connect(settings)
         .await
@@ -305,7 +308,7 @@ async fn an_outcome_that_cannot_be_published_is_stored_all_the_same() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn big_outcomes_send_the_follower_to_the_state_and_small_ones_travel() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     for (number, size) in [(1, 8 * 1024), (2, 8 * 1024 + 1)] {
         let (key, token) = (key(number), token(1));
@@ -331,7 +334,7 @@ async fn big_outcomes_send_the_follower_to_the_state_and_small_ones_travel() {
 /// The asker went away before the answer; what was asked still happened.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_asked_to_its_end_although_nobody_waits() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let (key, token) = (key(1), token(1));
     let asked = begin(token);

@@ -1,46 +1,42 @@
 //! Starting and ending: URLs, passwords, databases, prefixes, and connections that are gone in the end.
 
+use coalesce_rig::{RedisServer, eventually};
 use coalesce_runtime::coordination::Coordinator as _;
 use coalesce_runtime::{BreakerState, Fault, RedisCoordinator, RedisSettings, UrlProblem};
 
-use crate::server::{LEAD, SECOND, Server, begin, eventually, key, soon, token};
-
-fn connections(server: &Server) -> usize {
-    // One is the question itself.
-    server.ask(&["CLIENT", "LIST"]).lines().count() - 1
-}
+use crate::scene::{Coordinated, LEAD, SECOND, begin, key, soon, token};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_three_connections_and_none_after_closing() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let health = coordinator.health();
     assert!(health.connected && health.subscribed);
     assert_eq!(health.breaker, BreakerState::Closed);
-    assert_eq!(connections(&server), 3);
+    assert_eq!(server.clients(), 3);
     let _listener = coordinator.listen(&key(1)).await.unwrap();
     coordinator.close().await.unwrap();
-    eventually("no connection is left", || connections(&server) == 0);
+    eventually("no connection is left", || server.clients() == 0);
     assert_eq!(coordinator.read(&key(1)).await, Err(Fault::Disconnected));
     // It is not made again behind anybody's back.
     tokio::time::sleep(SECOND / 2).await;
-    assert_eq!(connections(&server), 0);
+    assert_eq!(server.clients(), 0);
     coordinator.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dropping_it_closes_the_connections_too() {
-    let server = Server::start();
+    let server = RedisServer::start();
     for _ in 0..3 {
         let coordinator = server.coordinator().await;
         let _listener = coordinator.listen(&key(1)).await.unwrap();
     }
-    eventually("no connection is left", || connections(&server) == 0);
+    eventually("no connection is left", || server.clients() == 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_does_not_wait_for_a_frozen_server() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     server.freeze();
     let asked = std::time::Instant::now();
@@ -50,11 +46,11 @@ async fn closing_does_not_wait_for_a_frozen_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn user_password_and_database_are_used() {
-    let server = Server::start();
+    let server = RedisServer::start();
     server.ask(&[
         "ACL", "SETUSER", "app", "on", ">p@ss/w", "~*", "&*", "+@all",
     ]);
-    let url = format!("redis://app:p%40ss%2Fw@127.0.0.1:{}/3", server.port);
+    let url = format!("redis://app:p%40ss%2Fw@127.0.0.1:{}/3", server.port());
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
@@ -66,7 +62,7 @@ async fn user_password_and_database_are_used() {
 /// The rule that the documentation gives to operators is enough.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_least_rights_are_enough() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let commands = "+get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha \
                     +publish +subscribe +unsubscribe +ping +hello +auth +client|id +info +time";
     let mut rule = vec![
@@ -81,7 +77,7 @@ async fn the_least_rights_are_enough() {
     ];
     rule.extend(commands.split_whitespace());
     assert_eq!(server.ask(&rule), "OK");
-    let url = format!("redis://least:pw@127.0.0.1:{}", server.port);
+    let url = format!("redis://least:pw@127.0.0.1:{}", server.port());
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
@@ -93,9 +89,9 @@ async fn the_least_rights_are_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_a_degraded_start_that_is_healed_by_the_right_one() {
-    let server = Server::start();
+    let server = RedisServer::start();
     server.ask(&["ACL", "SETUSER", "app", "on", ">old", "~*", "&*", "+@all"]);
-    let url = format!("redis://app:new@127.0.0.1:{}", server.port);
+    let url = format!("redis://app:new@127.0.0.1:{}", server.port());
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
@@ -111,7 +107,7 @@ async fn a_wrong_password_is_a_degraded_start_that_is_healed_by_the_right_one() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_prefixes_share_nothing() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let one = server.coordinator().await;
     let two = RedisCoordinator::connect(server.settings().prefix("shop"))
         .await
@@ -126,8 +122,8 @@ async fn a_wrong_url_is_said_at_once_and_nothing_of_it_is_shown() {
     assert!(!format!("{settings:?}").contains("hunter2"));
     let problem = RedisCoordinator::connect(settings).await.unwrap_err();
     assert_eq!(problem, UrlProblem::Port);
-    let server = Server::start();
-    let url = format!("redis://:hunter2@127.0.0.1:{}", server.port);
+    let server = RedisServer::start();
+    let url = format!("redis://:hunter2@127.0.0.1:{}", server.port());
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();
@@ -137,7 +133,7 @@ async fn a_wrong_url_is_said_at_once_and_nothing_of_it_is_shown() {
 /// One `#[tokio::test]` after another, and all of them share the process's coordinator.
 #[test]
 fn a_coordinator_outlives_the_runtime_that_it_was_made_on() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let runtime = || tokio::runtime::Runtime::new().unwrap();
     let coordinator = runtime().block_on(server.coordinator());
     for number in 0..3 {

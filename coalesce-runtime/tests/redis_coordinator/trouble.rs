@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use coalesce_runtime::coordination::{Coordinator as _, Status};
-use coalesce_runtime::{BreakerState, Fault, RedisCoordinator};
+use coalesce_rig::{Proxy, RedisServer, eventually, free_port};
+use coalesce_runtime::coordination::{Coordinator as _, Notice, Status};
+use coalesce_runtime::{BreakerState, Fault, RedisCoordinator, RedisSettings};
 
-use crate::server::{
-    LEAD, MS, SECOND, Server, begin, envelope, finish, free_port, key, soon, token,
-};
+use crate::scene::{Coordinated, LEAD, MS, SECOND, begin, envelope, finish, key, soon, token};
 
 /// The deadline is 250 ms; a busy machine is slower than an idle one.
 const SLACK: Duration = Duration::from_millis(5 * 250);
@@ -24,7 +23,7 @@ async fn works(coordinator: &RedisCoordinator, number: u32) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_server_costs_a_deadline_then_nothing_and_is_back_at_once() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     assert!(works(&coordinator, 1).await);
     server.freeze();
@@ -48,7 +47,7 @@ async fn a_frozen_server_costs_a_deadline_then_nothing_and_is_back_at_once() {
         );
     }
     assert!(asked.elapsed() < SLACK, "nobody waits while it is paused");
-    server.thaw();
+    server.go_on();
     let mut number = 100;
     let recovery = soon("it works again", async || {
         number += 1;
@@ -61,8 +60,8 @@ async fn a_frozen_server_costs_a_deadline_then_nothing_and_is_back_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_that_comes_back_is_found_again() {
-    let server = Server::start();
-    let (port, coordinator) = (server.port, server.coordinator().await);
+    let server = RedisServer::start();
+    let (port, coordinator) = (server.port(), server.coordinator().await);
     let mut listener = coordinator.listen(&key(1)).await.unwrap();
     drop(server);
     soon("its absence is noticed", async || {
@@ -72,19 +71,16 @@ async fn a_killed_server_that_comes_back_is_found_again() {
         read.is_err()
     })
     .await;
-    let _server = Server::start_at(port);
+    let _server = RedisServer::start_at(port);
     let recovery = soon("it works again", async || works(&coordinator, 1).await).await;
     assert!(recovery < 5 * SECOND, "{recovery:?}");
     let notice = tokio::time::timeout(5 * SECOND, listener.next()).await;
-    assert_eq!(
-        notice.ok(),
-        Some(coalesce_runtime::coordination::Notice::Gap)
-    );
+    assert_eq!(notice.ok(), Some(Notice::Gap));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_write_keeps_nobody_from_reading() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     assert!(works(&coordinator, 1).await);
     server.ask(&["CLIENT", "PAUSE", "3000", "WRITE"]);
@@ -101,9 +97,9 @@ async fn a_paused_write_keeps_nobody_from_reading() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_connection_that_is_dead_is_noticed() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
-    let ids = |server: &Server| {
+    let ids = |server: &RedisServer| {
         let list = server.ask(&["CLIENT", "LIST"]);
         let ids = list.lines().filter_map(|line| line.split(' ').next());
         ids.map(str::to_owned).collect::<Vec<_>>()
@@ -115,7 +111,7 @@ async fn an_open_connection_that_is_dead_is_noticed() {
         !coordinator.health().subscribed
     })
     .await;
-    server.thaw();
+    server.go_on();
     soon("it listens again", async || {
         coordinator.listen(&key(1)).await.is_ok()
     })
@@ -126,7 +122,7 @@ async fn an_open_connection_that_is_dead_is_noticed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_absent_at_the_start_is_joined_when_it_appears() {
     let port = free_port();
-    let settings = coalesce_runtime::RedisSettings::new(format!("redis://127.0.0.1:{port}"));
+    let settings = RedisSettings::new(format!("redis://127.0.0.1:{port}"));
     let asked = Instant::now();
     let coordinator = RedisCoordinator::connect(settings).await.unwrap();
     assert!(asked.elapsed() < 5 * SECOND, "{:?}", asked.elapsed());
@@ -141,7 +137,7 @@ async fn a_server_that_is_absent_at_the_start_is_joined_when_it_appears() {
         assert!(coordinator.listen(&key(number)).await.is_err());
     }
     assert!(asked.elapsed() < SLACK, "{:?}", asked.elapsed());
-    let _server = Server::start_at(port);
+    let _server = RedisServer::start_at(port);
     let joined = soon("it works", async || works(&coordinator, 1).await).await;
     assert!(joined < 5 * SECOND, "{joined:?}");
     soon("it listens", async || {
@@ -156,7 +152,7 @@ async fn a_port_that_accepts_and_never_answers_does_not_hold_up_the_start() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
     let asked = Instant::now();
-    let settings = coalesce_runtime::RedisSettings::new(url);
+    let settings = RedisSettings::new(url);
     let coordinator = RedisCoordinator::connect(settings).await.unwrap();
     assert!(asked.elapsed() < 5 * SECOND, "{:?}", asked.elapsed());
     let asked = Instant::now();
@@ -168,11 +164,11 @@ async fn a_port_that_accepts_and_never_answers_does_not_hold_up_the_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_script_is_bypassed_and_survived() {
-    let server = Server::start();
+    let server = RedisServer::start();
     server.ask(&["CONFIG", "SET", "busy-reply-threshold", "100"]);
     let coordinator = server.coordinator().await;
-    let mut busy = server.plain();
-    let hog = std::thread::spawn(move || busy.ask(&["EVAL", "while true do end", "0"]));
+    let mut busy = server.connection();
+    let hog = std::thread::spawn(move || busy.command(&["EVAL", "while true do end", "0"]));
     soon("it is busy", async || {
         coordinator.read(&key(1)).await.is_err()
     })
@@ -181,13 +177,13 @@ async fn an_endless_script_is_bypassed_and_survived() {
     assert!(coordinator.begin(&key(1), &begin(token(1))).await.is_err());
     assert!(asked.elapsed() < SLACK, "{:?}", asked.elapsed());
     server.ask(&["SCRIPT", "KILL"]);
-    hog.join().unwrap();
+    hog.join().unwrap().unwrap();
     soon("it works again", async || works(&coordinator, 1).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_connection_cut_again_and_again_loses_answers_and_never_mixes_them() {
-    let server = Server::start();
+    let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let started = Instant::now();
     let (mut round, mut answered) = (0, 0);
@@ -204,10 +200,52 @@ async fn every_connection_cut_again_and_again_loses_answers_and_never_mixes_them
             answered += 1;
         }
         if round % 50 == 0 {
-            server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
+            // Who asks for it is among them.
+            let _ = (server.connection()).command(&["CLIENT", "KILL", "TYPE", "normal"]);
         }
         tokio::time::sleep(MS).await;
     }
     assert!(answered > 50, "{answered} of {round}");
     assert_eq!(coordinator.health().misrouted, 0);
+}
+
+/// As a name does after a fail-over, while the old primary lives on as the new one's copy.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_leads_to_another_primary_is_followed_and_one_that_does_not_disturbs_nobody()
+ {
+    let [old, new] = [RedisServer::start(), RedisServer::start()];
+    let proxy = Proxy::before(old.port());
+    let settings = RedisSettings::new(proxy.url()).deadline(SLACK);
+    let coordinator = RedisCoordinator::connect(settings).await.unwrap();
+    let mut listener = coordinator.listen(&key(1)).await.unwrap();
+    let port = new.port().to_string();
+    old.ask(&["REPLICAOF", "127.0.0.1", &port]);
+    eventually("it is a copy", || {
+        old.info("replication", "master_link_status").as_deref() == Some("up")
+    });
+    let started = Instant::now();
+    while started.elapsed() < 2 * SECOND {
+        let begun = coordinator.begin(&key(1), &begin(token(1))).await;
+        assert_eq!(begun, Err(Fault::Refused));
+        assert_eq!(coordinator.read(&key(1)).await, Ok(None));
+        tokio::time::sleep(5 * MS).await;
+    }
+    assert!(coordinator.health().subscribed);
+    // Somebody has looked, and not at every refusal.
+    let looks = proxy.connections() - 3;
+    assert!((1..=5).contains(&looks), "{looks}");
+
+    proxy.lead_to(new.port());
+    let recovery = soon("it leads there", async || {
+        coordinator.begin(&key(1), &begin(token(1))).await == Ok(LEAD)
+    });
+    let recovery = recovery.await;
+    assert!(recovery < 5 * SECOND, "{recovery:?}");
+    let notice = tokio::time::timeout(5 * SECOND, listener.next()).await;
+    assert_eq!(notice.ok(), Some(Notice::Gap));
+    soon("all of it is there", async || {
+        coordinator.read(&key(1)).await.is_ok()
+    })
+    .await;
+    eventually("nobody is left behind", || old.clients() == 0);
 }

@@ -43,6 +43,20 @@ impl Value {
             other => panic!("a list was expected, not {other:?}"),
         }
     }
+
+    /// Its bytes as one reads them: an error with its `-`, the parts of a list in lines, `nil` for nothing.
+    pub fn bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(bytes) => bytes,
+            Self::Number(number) => number.to_string().into(),
+            Self::List(parts) => {
+                let parts: Vec<_> = parts.into_iter().map(Self::bytes).collect();
+                parts.join(&b'\n')
+            }
+            Self::Nil => b"nil".to_vec(),
+            Self::Error(text) => format!("-{text}").into(),
+        }
+    }
 }
 
 /// One connection.

@@ -114,6 +114,11 @@ impl RedisServer {
             .expect("a reply of the private server")
     }
 
+    /// The same, with the reply as one reads it: see [`Value::bytes`].
+    pub fn ask(&self, words: &[&str]) -> String {
+        String::from_utf8_lossy(&self.command(words).bytes()).into_owned()
+    }
+
     /// Forgets the statistics.
     pub fn reset_stats(&self) {
         self.command(&["CONFIG", "RESETSTAT"]);
@@ -134,6 +139,30 @@ impl RedisServer {
             })
             .filter(|(name, _)| !["info", "config|resetstat"].contains(&name.as_str()))
             .collect()
+    }
+
+    /// How often one command has been executed, since the last reset.
+    pub fn calls(&self, command: &str) -> u64 {
+        self.command_stats().get(command).copied().unwrap_or(0)
+    }
+
+    /// How many errors with this code it has answered with, since the last reset.
+    pub fn errors(&self, code: &str) -> u64 {
+        let count = self.info("errorstats", &format!("errorstat_{code}"));
+        let count = count.as_deref().and_then(|it| it.strip_prefix("count="));
+        count.map_or(0, |digits| digits.parse().expect("a number"))
+    }
+
+    /// How many connections it has taken since the last reset, the one that asks included.
+    pub fn connections_taken(&self) -> u64 {
+        let taken = self.info("stats", "total_connections_received");
+        taken.map_or(0, |digits| digits.parse().expect("a number"))
+    }
+
+    /// How many clients are connected, but for the one that asks and for other servers.
+    pub fn clients(&self) -> usize {
+        let of_type = |kind| self.ask(&["CLIENT", "LIST", "TYPE", kind]).lines().count();
+        of_type("normal") + of_type("pubsub") - 1
     }
 
     /// Every key that never expires. There must be none but the kill switch, which is left out.
@@ -184,6 +213,12 @@ impl RedisServer {
     pub fn restart(&mut self) {
         self.process = self.line.spawn(self.port, &self.folder);
         assert!(self.comes_up(), "the private server did not come up again");
+    }
+
+    /// The same on another port, as a machine comes back that has been given another address.
+    pub fn restart_elsewhere(&mut self) {
+        self.port = free_port();
+        self.restart();
     }
 
     /// Whether it has been neither killed nor frozen.

@@ -8,11 +8,11 @@ use fred::clients::Client;
 use fred::types::{ClusterHash, CustomCommand, Value};
 use fred::util::redis_keyslot;
 
-use super::RedisCoordinator;
-use super::client::ask;
+use super::client::{Line, ask};
 use super::node::Node;
 use super::redirect::{Setback, Turn};
 use super::slots::Place;
+use super::{FIRST_CONNECTION, RedisCoordinator};
 use crate::words::clock::ServerClock;
 use crate::words::key::Key;
 
@@ -47,33 +47,34 @@ impl RedisCoordinator {
         let [command, args @ ..] = words else {
             return Ok(Plain::Nothing);
         };
-        let asked = self
-            .0
-            .shared
-            .nodes
-            .ask(slot, patience, |node: Arc<Node>, turn| {
-                let command =
-                    CustomCommand::new((*command).to_owned(), ClusterHash::FirstKey, false);
-                let args: Vec<_> = args.iter().map(|word| Value::from(*word)).collect();
-                async move { said(node.reads.client(), (command, args), turn).await }
-            });
-        asked.await.map_err(|fault| fault.to_string())?
+        let args = args.iter().map(|word| Value::from(*word)).collect();
+        self.put(slot, patience, (*command, args), |node| &node.reads)
+            .await
     }
 
     /// Says something on a channel, at the node that those who listen on it are at.
     pub(crate) async fn say(&self, channel: &str, message: Bytes) -> Result<(), String> {
         let slot = redis_keyslot(channel.as_bytes());
-        let asked =
-            self.0
-                .shared
-                .nodes
-                .ask(slot, super::FIRST_CONNECTION, |node: Arc<Node>, turn| {
-                    let command =
-                        CustomCommand::new_static("PUBLISH", ClusterHash::FirstKey, false);
-                    let args = vec![Value::from(channel), Value::Bytes(message.clone())];
-                    async move { said(node.scripts.client(), (command, args), turn).await }
-                });
-        asked.await.map_err(|fault| fault.to_string())?.map(drop)
+        let publish = ("PUBLISH", vec![Value::from(channel), Value::Bytes(message)]);
+        let told = self.put(slot, FIRST_CONNECTION, publish, |node| &node.scripts);
+        told.await.map(drop)
+    }
+
+    /// Puts one command to the node that serves a slot, on one of its lines.
+    async fn put(
+        &self,
+        slot: u16,
+        patience: Duration,
+        (name, args): (&str, Vec<Value>),
+        line: fn(&Node) -> &Line,
+    ) -> Result<Plain, String> {
+        let nodes = &self.0.shared.nodes;
+        let asked = nodes.ask(slot, patience, |node: Arc<Node>, turn| {
+            let command = CustomCommand::new(name.to_owned(), ClusterHash::FirstKey, false);
+            let args = args.clone();
+            async move { said(line(&node).client(), (command, args), turn).await }
+        });
+        asked.await.map_err(|fault| fault.to_string())?
     }
 
     /// The primaries of a cluster, each with a slot that it serves; none where there is no cluster.
@@ -159,7 +160,7 @@ async fn said(
     match ask(&client, command, turn).await {
         Ok(value) => Ok(Ok(plain(value))),
         Err(error) => match Setback::from(&error) {
-            Setback::Fault(_) => Ok(Err(error.details().to_owned())),
+            Setback::Fault(_) | Setback::Copy => Ok(Err(error.details().to_owned())),
             elsewhere => Err(elsewhere),
         },
     }

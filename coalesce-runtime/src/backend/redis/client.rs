@@ -190,7 +190,7 @@ impl Line {
     }
 
     fn reported<A>(&self, answer: Result<A, Setback>) -> Result<A, Setback> {
-        // A node that names another one is well.
+        // A node that names another one, or knows what it is, is well.
         let fault = match &answer {
             Err(Setback::Fault(fault)) => Some(*fault),
             _ => None,

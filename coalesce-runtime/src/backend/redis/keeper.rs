@@ -1,12 +1,14 @@
 //! The keeper: makes a line's connections, and makes them again whenever they end or are given up.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::Client;
+use fred::error::{Error, ErrorKind};
 use fred::interfaces::{ClientLike as _, EventInterface as _};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::client::Line;
 use super::fault::fault_of;
@@ -55,6 +57,37 @@ impl<T> Drop for Task<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Asks something on a connection of its own, which ends with the answer.
+pub(super) async fn visit<A>(
+    client: &Client,
+    patience: Duration,
+    question: impl Future<Output = Result<A, Error>>,
+) -> Result<A, Error> {
+    let asked = async {
+        let _connection = connected(client).await?;
+        question.await
+    };
+    let silent = Err(Error::new(ErrorKind::Timeout, "no answer"));
+    timeout(patience, asked).await.unwrap_or(silent)
+}
+
+/// A connection that ends with the task which is answered. The client's own way to wait for one leaves it
+/// open when nobody waits any more.
+async fn connected(client: &Client) -> Result<Task<Result<(), Error>>, Error> {
+    let mut connection = None;
+    let connecting = async {
+        connection = Some(Task::of(client.connect()));
+        pending::<()>().await;
+    };
+    tokio::select! {
+        // What comes of it is heard by those who have begun to wait.
+        biased;
+        connected = client.wait_for_connect() => connected?,
+        () = connecting => {}
+    }
+    connection.ok_or_else(Error::new_canceled)
 }
 
 /// Keeps `line` connected until the task is dropped.

@@ -12,6 +12,7 @@
 //! survey, pace        asks who serves what, and keeps the nodes up to it; when to ask again
 //! node                one server: three lines, a clock, and who listens there
 //! client, keeper      one line: few commands with limits; its connections, made again and again
+//! lookout             an address that leads elsewhere by now is followed
 //! probe, breaker      a dead connection is noticed; nobody waits for it twice
 //! registry, subscri…  who listens to what, and the conversation with the server about it
 //! ```
@@ -32,6 +33,7 @@ mod health;
 mod keeper;
 mod keyspace;
 mod listening;
+mod lookout;
 mod node;
 mod nodes;
 mod pace;
@@ -92,6 +94,10 @@ const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 ///
 /// The connections live on the runtime that made them. When that one is gone (one `#[tokio::test]` after
 /// another in one process), the first question on the next makes them anew there.
+///
+/// An address may lead to another server by now, as a name does after a fail-over. While the server that we are
+/// connected to takes no writes, and somebody asks it to, a connection of its own looks twice a second, at most, whether
+/// there is a primary at the address: then all connections go there.
 ///
 /// # Least rights
 ///

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fred::clients::Client;
 use fred::interfaces::ClientLike as _;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -14,6 +15,7 @@ use super::client::Line;
 use super::clock::Clock;
 use super::health::Vitals;
 use super::keeper::{Task, keep};
+use super::lookout::look_out;
 use super::probe::Probe;
 use super::profile::Profile;
 use super::redirect::{Setback, Turn};
@@ -43,6 +45,8 @@ pub(super) struct Node {
     pub(super) scripts: Arc<Line>,
     pub(super) subscriber: Arc<Subscriber>,
     pub(super) clock: Arc<Clock>,
+    /// Rings when the server takes no writes.
+    doubt: Arc<Notify>,
     since: Instant,
     /// Dropping them drops the connections.
     keepers: Mutex<Vec<Task>>,
@@ -64,6 +68,7 @@ impl Node {
             scripts: line(room),
             subscriber: Arc::new(Subscriber::new(line(messages), linger)),
             clock: Arc::default(),
+            doubt: Arc::default(),
             since: now(),
             keepers: Mutex::default(),
         };
@@ -74,7 +79,9 @@ impl Node {
     /// The tasks that keep the lines connected, on the runtime of the moment.
     fn started(&self) -> Vec<Task> {
         let (clock, subscriber) = (Some(Arc::clone(&self.clock)), Arc::clone(&self.subscriber));
+        let lines = [&self.scripts, &self.reads, &self.subscriber.line].map(Arc::clone);
         vec![
+            look_out(Arc::clone(&self.doubt), lines),
             keep_up(&self.reads, clock, |_| Vec::new()),
             keep_up(&self.scripts, None, |_| Vec::new()),
             keep_up(&self.subscriber.line, None, move |client| {
@@ -158,7 +165,11 @@ impl Node {
         call: &Call,
         turn: Turn,
     ) -> Result<Said, Setback> {
-        let (said, sent) = self.scripts.run(script, call, turn).await?;
+        let ran = self.scripts.run(script, call, turn).await;
+        if matches!(ran, Err(Setback::Copy)) {
+            self.doubt.notify_one();
+        }
+        let (said, sent) = ran?;
         self.clock.refine(said.at, sent);
         Ok(said)
     }

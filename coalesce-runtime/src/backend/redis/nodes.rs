@@ -162,8 +162,9 @@ impl Nodes {
                 Err(setback) => setback,
             };
             node = match way.next(setback, &node.place) {
-                Next::Follow(place) => {
+                Next::Follow(place, pause) => {
                     turn.asking = false;
+                    sleep(pause).await;
                     let there = self.at(&place, turn).await?;
                     self.moved(slot, &there.place);
                     there

@@ -18,11 +18,14 @@ fn place(port: u16) -> Place {
 
 /// A table in which these serve half of the slots each.
 fn table(ports: [u16; 2]) -> SlotTable {
-    let node = |port: u16| Value::Array(vec!["127.0.0.1".into(), i64::from(port).into()]);
-    let range = |from: i64, to: i64, port| Value::Array(vec![from.into(), to.into(), node(port)]);
-    let [low, high] = ports;
+    halves(ports.map(|port| vec!["127.0.0.1".into(), i64::from(port).into()]))
+}
+
+fn halves(nodes: [Vec<Value>; 2]) -> SlotTable {
+    let range = |from: i64, to: i64, node| Value::Array(vec![from.into(), to.into(), node]);
+    let [low, high] = nodes.map(Value::Array);
     let ranges = vec![range(0, 8_191, low), range(8_192, 16_383, high)];
-    SlotTable::read(Value::Array(ranges), &place(1)).unwrap()
+    SlotTable::read(Value::Array(ranges), &place(1), true).unwrap()
 }
 
 /// A cluster of which nothing is known.
@@ -110,7 +113,7 @@ async fn a_slot_that_nobody_serves_is_refused_and_somebody_is_asked_for_it() {
         8_191.into(),
         Value::Array(vec!["127.0.0.1".into(), 1.into()]),
     ]);
-    nodes.settle(SlotTable::read(Value::Array(vec![half]), &place(1)).unwrap());
+    nodes.settle(SlotTable::read(Value::Array(vec![half]), &place(1), true).unwrap());
     let asked = nodes.ask(HALF, SECOND, async |_, _| Ok(()));
     assert_eq!(asked.await, Err(Fault::Refused));
     nodes.bell.notified().await;
@@ -151,12 +154,45 @@ async fn a_question_is_sent_on_and_a_slot_that_has_moved_is_remembered() {
 }
 
 #[tokio::test]
+async fn who_is_sent_to_the_address_of_a_node_with_a_host_name_is_sent_to_that_node() {
+    let nodes = unknown();
+    let name = Value::Array(vec!["hostname".into(), "localhost".into()]);
+    let named = vec!["10.0.0.2".into(), 2.into(), "id".into(), name];
+    nodes.settle(halves([vec!["127.0.0.1".into(), 1.into()], named]));
+    let called = || Place::new("10.0.0.2", 2);
+    for setback in [Setback::Ask(called()), Setback::Moved(called())] {
+        let asking = matches!(setback, Setback::Ask(_));
+        let answers = [Err(setback), Ok(7)];
+        let way = vec![(1, false), (2, asking)];
+        assert_eq!(asked(&nodes, &answers).await, (Ok(7), way));
+    }
+    assert_eq!(nodes.of(0).unwrap().place, Place::new("localhost", 2));
+    assert_eq!(nodes.all().len(), 2);
+}
+
+#[tokio::test]
 async fn a_refusal_makes_somebody_look_again_who_serves_the_slot() {
     let nodes = of([1, 2]);
     let refused = [Err(Setback::Fault(Fault::Refused))];
     assert_eq!(asked(&nodes, &refused).await.0, Err(Fault::Refused));
     let rung = timeout(SECOND, nodes.bell.notified()).await;
     assert!(rung.is_ok());
+}
+
+/// A slot changes hands at one node after the other. Who asks in between is sent back and forth.
+#[tokio::test(start_paused = true)]
+async fn two_nodes_that_name_each_other_are_asked_until_both_have_heard() {
+    let (nodes, start) = (of([1, 2]), now());
+    let question = async |node: Arc<Node>, _: Turn| match node.place.port {
+        2 if now() >= start + SECOND / 20 => Ok(2),
+        port => Err(Setback::Moved(place(3 - port))),
+    };
+    // Nobody is at these ports, and who is new is waited for.
+    for node in nodes.all() {
+        node.clock.refine(ServerTime::from_micros(1), start);
+    }
+    assert_eq!(nodes.ask(0, SECOND, question).await, Ok(2));
+    assert_eq!(nodes.of(0).unwrap().place, place(2));
 }
 
 #[tokio::test]
@@ -188,8 +224,11 @@ async fn a_node_that_another_has_just_named_outlives_tables_without_it_and_conce
         Err(Fault::Timeout)
     );
     nodes.meet_strangers();
+    let there = || nodes.map().nodes.get(&place(3)).map(Arc::downgrade);
+    let met = there().unwrap();
     nodes.settle(table([1, 2]));
-    nodes.meet_strangers();
+    // Not met again: that would cost three connections with each table.
+    assert!(there().is_some_and(|node| node.ptr_eq(&met)));
     let way = vec![(1, false), (3, true)];
     assert_eq!(asked(&nodes, &[stranger, Ok(7)]).await, (Ok(7), way));
     assert_eq!((nodes.all().len(), nodes.primaries().len()), (3, 2));

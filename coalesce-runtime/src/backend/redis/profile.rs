@@ -24,6 +24,7 @@ const CONNECTING: Duration = Duration::from_millis(500);
 pub(super) struct Profile {
     config: Config,
     connection: ConnectionConfig,
+    tls: bool,
     deadline: Duration,
 }
 
@@ -33,6 +34,7 @@ impl Profile {
         let deadline = deadline.clamp(Duration::from_millis(1), LONGEST_DEADLINE);
         Ok(Self {
             connection: connection(&address.topology),
+            tls: address.tls,
             config: config(address)?,
             deadline,
         })
@@ -62,6 +64,11 @@ impl Profile {
             Some(self.connection.clone()),
             Some(reconnects()),
         )
+    }
+
+    /// Whether a server has to show a certificate with the name that it was connected to by.
+    pub(super) fn is_secured(&self) -> bool {
+        self.tls
     }
 
     /// How long one question may take.

@@ -1,18 +1,19 @@
 //! What a node of a cluster says when it does not answer itself, and what to do then. Decisions, without I/O.
 
+use std::mem::replace;
 use std::time::Duration;
 
 use fred::error::Error;
 
 use super::fault::fault_of;
-use super::slots::Place;
+use super::slots::{NAMELESS, Place};
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
 
 /// In a cluster a question is sent on so often: two nodes that name each other must not keep it for ever.
 const STEPS: u8 = 5;
 
-/// Before a question is asked again because its keys are just being moved.
+/// Before a question is asked again because its keys, or their slot, are just being moved.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Why there is no answer from the node that was asked.
@@ -25,6 +26,8 @@ pub(super) enum Setback {
     Ask(Place),
     /// Some of the keys have been moved and some have not.
     Again,
+    /// That server is another's copy and takes no writes.
+    Copy,
 }
 
 impl From<Fault> for Setback {
@@ -40,8 +43,12 @@ impl From<&Error> for Setback {
 }
 
 impl Setback {
-    /// What a node says of another, like `MOVED 3999 127.0.0.1:6381`.
+    /// What a node says of another, like `MOVED 3999 127.0.0.1:6381`, or of its own part.
     pub(super) fn told(text: &str) -> Option<Self> {
+        // Older servers put the code of an error behind "ERR Error running script".
+        if text.contains("READONLY You can't write") {
+            return Some(Self::Copy);
+        }
         let mut words = text.split(' ');
         let there = match words.next()? {
             "MOVED" => Self::Moved,
@@ -51,6 +58,10 @@ impl Setback {
         };
         let (host, port) = words.nth(1)?.rsplit_once(':')?;
         let port = port.parse().ok().filter(|port| *port > 0)?;
+        if host == NAMELESS {
+            // Where it is says the table alone.
+            return None;
+        }
         Some(there(Place::new(host, port)))
     }
 
@@ -90,8 +101,8 @@ impl Turn {
 /// What to do with a setback.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Ask there, and from now on everything of this slot.
-    Follow(Place),
+    /// Ask there, so much later, and from now on everything of this slot.
+    Follow(Place, Duration),
     /// Ask there, this time.
     Visit(Place),
     /// Ask whoever serves the slot, a little later.
@@ -103,13 +114,18 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Way {
     steps_left: u8,
+    /// None is waited for where a slot has moved; two nodes that name each other have not both heard of it.
+    pause: Duration,
 }
 
 impl Way {
     /// The way through a cluster, or to a server that has nobody to send to.
     pub(super) fn new(clustered: bool) -> Self {
         let steps_left = if clustered { STEPS } else { 0 };
-        Self { steps_left }
+        Self {
+            steps_left,
+            pause: Duration::ZERO,
+        }
     }
 
     /// Goes on behind what the node at `asked` has said.
@@ -120,8 +136,11 @@ impl Way {
         };
         self.steps_left = steps_left;
         match setback {
-            Setback::Fault(_) => Next::End(fault),
-            Setback::Moved(place) => Next::Follow(place.seen_from(asked)),
+            Setback::Fault(_) | Setback::Copy => Next::End(fault),
+            Setback::Moved(place) => {
+                let pause = replace(&mut self.pause, PAUSE);
+                Next::Follow(place.seen_from(asked), pause)
+            }
             Setback::Ask(place) => Next::Visit(place.seen_from(asked)),
             Setback::Again => Next::Wait(PAUSE),
         }
@@ -148,7 +167,16 @@ mod tests {
         assert_eq!(told("ASK 3999 h:6381"), Some(Setback::Ask(there("h"))));
         let again = "TRYAGAIN Multiple keys request during rehashing of slot";
         assert_eq!(told(again), Some(Setback::Again));
-        for text in ["", "MOVED", "MOVED 3999", "MOVED 1 h", "MOVED 1 h:0", "OOM"] {
+        let of_no_place = ["MOVED 1 h", "MOVED 1 h:0", "MOVED 1 ?:1"];
+        let copy = "READONLY You can't write against a read only replica.";
+        let behind = format!("ERR Error running script: @user_script: 7: -{copy}");
+        for text in [copy, &behind] {
+            assert_eq!(told(text), Some(Setback::Copy), "{text}");
+        }
+        for text in ["", "MOVED", "MOVED 3999", "OOM"]
+            .iter()
+            .chain(&of_no_place)
+        {
             assert_eq!(told(text), None, "{text}");
         }
     }
@@ -167,7 +195,7 @@ mod tests {
     fn who_is_sent_to_a_node_without_a_host_stays_at_this_one() {
         let (asked, mut way) = (Place::new("here", 7_000), Way::new(true));
         let moved = way.next(Setback::Moved(there("")), &asked);
-        assert_eq!(moved, Next::Follow(there("here")));
+        assert_eq!(moved, Next::Follow(there("here"), Duration::ZERO));
         let ask = way.next(Setback::Ask(there("h")), &asked);
         assert_eq!(ask, Next::Visit(there("h")));
     }
@@ -175,9 +203,10 @@ mod tests {
     #[test]
     fn two_nodes_that_name_each_other_do_not_keep_a_question() {
         let (asked, mut way) = (Place::new("here", 7_000), Way::new(true));
-        for _ in 0..STEPS {
+        for step in 0..STEPS {
             let next = way.next(Setback::Moved(there("h")), &asked);
-            assert_eq!(next, Next::Follow(there("h")));
+            let pause = if step == 0 { Duration::ZERO } else { PAUSE };
+            assert_eq!(next, Next::Follow(there("h"), pause));
         }
         let next = way.next(Setback::Moved(there("h")), &asked);
         assert_eq!(next, Next::End(Fault::Refused));
@@ -190,6 +219,8 @@ mod tests {
         assert_eq!(next, Next::End(Fault::Refused));
         let next = way.next(Setback::Fault(Fault::Timeout), &asked);
         assert_eq!(next, Next::End(Fault::Timeout));
+        let next = way.next(Setback::Copy, &asked);
+        assert_eq!(next, Next::End(Fault::Refused));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::nodes::Nodes;
 use super::replies::Said;
 use super::script::{Call, LOOK, Script};
 use crate::engine::ask::RenewAsk;
-use crate::format::envelope::{Envelope, Unreadable};
+use crate::format::envelope::Envelope;
 use crate::words::fault::Fault;
 use crate::words::key::Key;
 
@@ -60,16 +60,16 @@ impl Shared {
         };
         let asked = self.nodes.ask(slot_of(key), self.deadline(), read);
         match asked.await? {
-            ((Some(bytes), client), node) if is_of_another(key, &bytes) => {
+            ((Some(bytes), client), node) if !is_ours(key, &bytes) => {
                 self.look_again(key, bytes, &node, &client).await
             }
             ((state, _), _) => Ok(state),
         }
     }
 
-    /// Another key's envelope: either the reply was another's, or the state itself is wrong. A reply
-    /// that proves whose it is tells which, so that a wrong state is a miss like any other and not an
-    /// endless reconnect.
+    /// No envelope of this key: either the reply was another's, of another key or of no state at all, or the state
+    /// itself is wrong. A reply that proves whose it is tells which, so that a wrong state is a miss like any other
+    /// and not an endless reconnect.
     async fn look_again(
         self: &Arc<Self>,
         key: &Key,
@@ -102,6 +102,6 @@ pub(super) async fn answer_of<A>(asked: JoinHandle<Result<A, Fault>>) -> Result<
     asked.await.unwrap_or(Err(Fault::Disconnected))
 }
 
-fn is_of_another(key: &Key, state: &Bytes) -> bool {
-    Envelope::decode(key, state) == Err(Unreadable::OtherKey)
+fn is_ours(key: &Key, state: &Bytes) -> bool {
+    Envelope::decode(key, state).is_ok()
 }

@@ -11,6 +11,9 @@ use super::replies::text;
 /// Slots of a cluster.
 pub(crate) const SLOTS: usize = 16_384;
 
+/// Instead of the host of a node that is to be called by its host name and has none.
+pub(super) const NAMELESS: &str = "?";
+
 /// In the place of a node: a slot that nobody serves.
 const NOBODY: u16 = u16::MAX;
 
@@ -51,6 +54,7 @@ pub(super) struct SlotTable {
     served: Vec<u16>,
     primaries: Vec<Place>,
     replicas: Vec<Place>,
+    by_name: bool,
     /// Nodes that have a host name and are called by their address.
     aliases: HashMap<Place, Place>,
 }
@@ -66,8 +70,14 @@ impl SlotTable {
     }
 
     /// The reply to CLUSTER SLOTS of the node at `asked`. A table without any slot is of no use.
-    pub(super) fn read(reply: Value, asked: &Place) -> Option<Self> {
-        let mut table = Self::default();
+    ///
+    /// `by_name` is for connections that are made to host names: a certificate may know a node by nothing else.
+    /// Without one the cluster decides how its nodes are called, since a name may be known to none but themselves.
+    pub(super) fn read(reply: Value, asked: &Place, by_name: bool) -> Option<Self> {
+        let mut table = Self {
+            by_name,
+            ..Self::default()
+        };
         for range in list(reply)? {
             // A range in another shape is one that nobody serves.
             let _ = table.add(list(range)?, asked);
@@ -94,18 +104,16 @@ impl SlotTable {
         Some(())
     }
 
-    /// Where a node is: at its host name if it has one, since a certificate may know it by nothing else.
+    /// Where a node is.
     fn meet(&mut self, node: Value, asked: &Place) -> Option<Place> {
         let (called, hostname) = place(node)?;
         let is_address = called.host.parse::<IpAddr>().is_ok();
-        let hostname = hostname.filter(|_| is_address || called.host.is_empty());
+        let hostname = hostname.filter(|_| self.by_name && is_address);
         let Some(hostname) = hostname else {
             return Some(called.seen_from(asked));
         };
         let place = Place::new(hostname, called.port);
-        if is_address {
-            self.aliases.insert(called, place.clone());
-        }
+        self.aliases.insert(called, place.clone());
         Some(place)
     }
 
@@ -194,8 +202,9 @@ fn number(value: &Value) -> Option<u16> {
     }
 }
 
-/// A node: its host, its port, its number, and what else is known of it, which may be its host name. It may
-/// not know its host, and then says nothing or `?`.
+/// A node: its host, its port, its number, and what else is known of it, which may be its host name. Its host
+/// is nothing where it is to be found at the one who was asked, and [`NAMELESS`] where a name is preferred and it
+/// has none: then its address is among the rest.
 fn place(node: Value) -> Option<(Place, Option<String>)> {
     let mut parts = list(node)?.into_iter();
     let host = match parts.next()? {
@@ -203,14 +212,16 @@ fn place(node: Value) -> Option<(Place, Option<String>)> {
         host => String::from_utf8(text(host)?.to_vec()).ok()?,
     };
     let port = number(&parts.next()?).filter(|port| *port > 0)?;
-    let hostname = parts.nth(1).and_then(hostname);
-    (host != "?").then(|| (Place::new(host, port), hostname))
-}
-
-/// A map in the newer protocol, and its pairs one behind the other in the older.
-fn hostname(more: Value) -> Option<String> {
-    let mut more: HashMap<String, String> = more.convert().ok()?;
-    more.remove("hostname").filter(|name| !name.is_empty())
+    // A map in the newer protocol, and its pairs one behind the other in the older.
+    let more = parts.nth(1).and_then(|more| more.convert().ok());
+    let mut more: HashMap<String, String> = more.unwrap_or_default();
+    let hostname = more.remove("hostname").filter(|name| !name.is_empty());
+    let host = if host == NAMELESS {
+        more.remove("ip")?
+    } else {
+        host
+    };
+    Some((Place::new(host, port), hostname))
 }
 
 #[cfg(test)]
@@ -231,7 +242,7 @@ mod tests {
     }
 
     fn table(ranges: Vec<Value>) -> Option<SlotTable> {
-        SlotTable::read(Value::Array(ranges), &asked())
+        SlotTable::read(Value::Array(ranges), &asked(), false)
     }
 
     fn two_nodes() -> SlotTable {
@@ -266,7 +277,7 @@ mod tests {
         let table = table(vec![
             range(0, 0, vec![node("", 1)]),
             range(1, 1, vec![node(Value::Null, 2)]),
-            range(2, 2, vec![node("?", 3)]),
+            range(2, 2, vec![node(NAMELESS, 3)]),
         ]);
         let table = table.unwrap();
         assert_eq!(table.of(0), Some(&Place::new("seed", 1)));
@@ -284,29 +295,37 @@ mod tests {
         [map, flat].map(|more| Value::Array(vec![host.clone(), port.into(), "id".into(), more]))
     }
 
+    /// The same table by addresses or by names, as it is told in both protocols.
+    fn announcing(by_name: bool) -> [SlotTable; 2] {
+        [0, 1].map(|protocol| {
+            let node = |host: Value, hostname| {
+                let protocols = announced(&host, 6_379, hostname);
+                protocols.into_iter().nth(protocol).unwrap()
+            };
+            let nodes = [
+                vec![node("10.0.0.1".into(), "a"), node("::1".into(), "b")],
+                vec![node(Value::Null, "c")],
+                vec![node("preferred".into(), "d")],
+                vec![node("10.0.0.4".into(), "")],
+                vec![node(NAMELESS.into(), "")],
+            ];
+            let ranges = (0..).zip(nodes);
+            let ranges = ranges.map(|(slot, nodes)| range(slot, slot, nodes));
+            let ranges = Value::Array(ranges.collect());
+            SlotTable::read(ranges, &asked(), by_name).unwrap()
+        })
+    }
+
+    fn hosts(table: &SlotTable) -> Vec<&str> {
+        let host = |slot| table.of(slot).map_or("", |place| &*place.host);
+        (0..5).map(host).collect()
+    }
+
     #[test]
     fn a_node_that_has_a_host_name_is_there_also_for_those_who_call_it_by_its_address() {
-        for protocol in 0..2 {
-            let node = |host: Value, port, name| {
-                let [map, flat] = announced(&host, port, name);
-                if protocol == 0 { map } else { flat }
-            };
-            let table = table(vec![
-                range(
-                    0,
-                    0,
-                    vec![
-                        node("10.0.0.1".into(), 6_379, "a"),
-                        node("::1".into(), 6_379, "b"),
-                    ],
-                ),
-                range(1, 1, vec![node(Value::Null, 6_379, "c")]),
-                range(2, 2, vec![node("preferred".into(), 6_379, "d")]),
-                range(3, 3, vec![node("10.0.0.4".into(), 6_379, "")]),
-            ]);
-            let table = table.unwrap();
-            let hosts: Vec<_> = (0..4).map(|slot| &*table.of(slot).unwrap().host).collect();
-            assert_eq!(hosts, ["a", "c", "preferred", "10.0.0.4"]);
+        for table in announcing(true) {
+            let found = ["a", "seed", "preferred", "10.0.0.4", "10.0.0.9"];
+            assert_eq!(hosts(&table), found);
             assert_eq!(table.replicas(), [Place::new("b", 6_379)]);
             for (called, host) in [("10.0.0.1", "a"), ("::1", "b"), ("a", "a"), ("x", "x")] {
                 let place = table.place_of(&Place::new(called, 6_379));
@@ -314,6 +333,17 @@ mod tests {
             }
             let elsewhere = Place::new("10.0.0.1", 6_380);
             assert_eq!(table.place_of(&elsewhere), elsewhere);
+        }
+    }
+
+    #[test]
+    fn where_no_certificate_needs_a_host_name_a_node_is_where_the_cluster_says() {
+        for table in announcing(false) {
+            let found = ["10.0.0.1", "seed", "preferred", "10.0.0.4", "10.0.0.9"];
+            assert_eq!(hosts(&table), found);
+            assert_eq!(table.replicas(), [Place::new("::1", 6_379)]);
+            let called = Place::new("10.0.0.1", 6_379);
+            assert_eq!(table.place_of(&called), called);
         }
     }
 
@@ -343,7 +373,7 @@ mod tests {
         ] {
             assert!(table(ranges).is_none());
         }
-        assert!(SlotTable::read(Value::Null, &asked()).is_none());
-        assert!(SlotTable::read(Value::Array(vec![1.into()]), &asked()).is_none());
+        assert!(SlotTable::read(Value::Null, &asked(), false).is_none());
+        assert!(SlotTable::read(Value::Array(vec![1.into()]), &asked(), false).is_none());
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fred::clients::Client;
 use fred::interfaces::{ClientLike as _, EventInterface as _};
+use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::{sleep, sleep_until};
@@ -50,16 +51,11 @@ impl Conversation {
         self.lose();
         Task::spawn(async move {
             loop {
-                tokio::select! {
-                    arrival = arrivals.recv() => match arrival {
-                        Err(RecvError::Closed) => return,
-                        _ => self.arrived = true,
-                    },
-                    () = self.subscriber.bell.notified() => {}
-                    () = until(self.next_alarm()) => {}
-                }
-                // One that comes with something else is not to be lost.
-                self.arrived |= drained(&mut arrivals);
+                let (bell, alarm) = (&self.subscriber.bell, self.next_alarm());
+                let Some(arrived) = news(&mut arrivals, bell, alarm).await else {
+                    return;
+                };
+                self.arrived |= arrived;
                 self.speak().await;
             }
         })
@@ -178,6 +174,24 @@ impl Conversation {
     }
 }
 
+/// Waits until there is something to do. Whether a connection has arrived; none when no more will.
+async fn news<T: Clone>(
+    arrivals: &mut Receiver<T>,
+    bell: &Notify,
+    alarm: Option<Instant>,
+) -> Option<bool> {
+    let arrived = tokio::select! {
+        arrival = arrivals.recv() => match arrival {
+            Err(RecvError::Closed) => return None,
+            _ => true,
+        },
+        () = bell.notified() => false,
+        () = until(alarm) => false,
+    };
+    // One that comes with something else is not to be lost.
+    Some(drained(arrivals) || arrived)
+}
+
 /// Takes what has come at once, which is one reason to subscribe. Whether there was any.
 fn drained<T: Clone>(events: &mut Receiver<T>) -> bool {
     let mut any = false;
@@ -201,19 +215,25 @@ async fn until(moment: Option<Instant>) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_came_with_something_else_is_not_lost() {
-        let (send, mut events) = tokio::sync::broadcast::channel(2);
-        assert!(!drained(&mut events));
-        let _ = send.send(());
-        assert!(drained(&mut events));
-        assert!(!drained(&mut events));
-        // More than there is room for.
-        for _ in 0..5 {
-            let _ = send.send(());
+    #[tokio::test]
+    async fn an_arrival_is_not_lost_to_what_comes_with_it() {
+        let (send, mut arrivals) = tokio::sync::broadcast::channel(2);
+        let bell = Notify::new();
+        // Which of them is noticed is chance.
+        for round in 0..100 {
+            // Sometimes more than there is room for.
+            for _ in 0..=round % 5 {
+                send.send(()).unwrap();
+            }
+            bell.notify_one();
+            let alarm = now();
+            assert_eq!(news(&mut arrivals, &bell, Some(alarm)).await, Some(true));
+            assert!(arrivals.is_empty());
+            bell.notify_one();
+            assert_eq!(news(&mut arrivals, &bell, None).await, Some(false));
         }
-        assert!(drained(&mut events));
+        assert_eq!(news(&mut arrivals, &bell, Some(now())).await, Some(false));
         drop(send);
-        assert!(!drained(&mut events));
+        assert_eq!(news(&mut arrivals, &bell, None).await, None);
     }
 }

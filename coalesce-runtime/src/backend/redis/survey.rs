@@ -1,11 +1,10 @@
 //! The survey: asks now and then who serves what in a cluster, and keeps the nodes up to what it hears.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::Client;
-use fred::error::{Error, ErrorKind};
+use fred::error::Error;
 use fred::interfaces::ClientLike as _;
 use fred::types::config::Options;
 use fred::types::{ClusterHash, CustomCommand, Value};
@@ -13,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::fault::fault_of;
-use super::keeper::Task;
+use super::keeper::{Task, visit};
 use super::nodes::Nodes;
 use super::pace::{BEAT, Found, Pace};
 use super::slots::{Place, SlotTable};
@@ -102,10 +101,11 @@ fn well(nodes: &Nodes) -> JoinSet<Told> {
     let mut well = nodes.all();
     well.retain(|node| node.is_well());
     fastrand::shuffle(&mut well);
+    let by_name = nodes.profile.is_secured();
     let asked = well.into_iter().take(ASKED_AT_ONCE);
     let asked = asked.map(|node| async move {
         let reply = slots(&node.reads.client()).await;
-        read(reply, &node.place)
+        read(reply, &node.place, by_name)
     });
     asked.collect()
 }
@@ -117,43 +117,21 @@ fn named(nodes: &Nodes) -> JoinSet<Told> {
     let mut places: Vec<_> = nodes.seeds.iter().chain(heard_of).collect();
     places.sort();
     places.dedup();
+    let by_name = nodes.profile.is_secured();
     let asked = places.into_iter().map(|place| {
         let (client, place) = (nodes.profile.at(place).client(NO_ROOM), place.clone());
-        async move { read(at_first(&client).await, &place) }
+        async move {
+            // From the first packet to its table, since nobody is connected to it.
+            let reply = visit(&client, FIRST_PATIENCE, Box::pin(slots(&client))).await;
+            read(reply, &place, by_name)
+        }
     });
     asked.collect()
 }
 
-fn read(reply: Result<Value, Error>, asked: &Place) -> Told {
+fn read(reply: Result<Value, Error>, asked: &Place, by_name: bool) -> Told {
     let reply = reply.map_err(|error| fault_of(&error))?;
-    SlotTable::read(reply, asked).ok_or(Fault::Refused)
-}
-
-/// The same of a node that is not connected to.
-async fn at_first(client: &Client) -> Result<Value, Error> {
-    let asked = async {
-        let _connection = connected(client).await?;
-        slots(client).await
-    };
-    let silent = Err(Error::new(ErrorKind::Timeout, "no answer"));
-    timeout(FIRST_PATIENCE, asked).await.unwrap_or(silent)
-}
-
-/// A connection that ends with the task which is answered. The client's own way to wait for one leaves it
-/// open when nobody waits any more.
-async fn connected(client: &Client) -> Result<Task<Result<(), Error>>, Error> {
-    let mut connection = None;
-    let connecting = async {
-        connection = Some(Task::of(client.connect()));
-        pending::<()>().await;
-    };
-    tokio::select! {
-        // What comes of it is heard by those who have begun to wait.
-        biased;
-        connected = client.wait_for_connect() => connected?,
-        () = connecting => {}
-    }
-    connection.ok_or_else(Error::new_canceled)
+    SlotTable::read(reply, asked, by_name).ok_or(Fault::Refused)
 }
 
 async fn slots(client: &Client) -> Result<Value, Error> {
@@ -212,7 +190,14 @@ async fn first_of(asked: &mut JoinSet<Told>) -> Told {
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::backend::redis::connect::Address;
+    use crate::backend::redis::node::Node;
+    use crate::backend::redis::profile::Profile;
+    use crate::backend::redis::redirect::{Setback, Turn};
+    use crate::words::clock::ServerTime;
 
     fn table(port: u16) -> SlotTable {
         SlotTable::of_one(Place::new("h", port))
@@ -259,5 +244,30 @@ mod tests {
             views_of(JoinSet::new()).await.err(),
             Some(Fault::Disconnected)
         );
+    }
+
+    /// A seed that takes connections and says nothing keeps a survey for as long as it may take.
+    #[tokio::test(start_paused = true)]
+    async fn who_is_sent_to_a_stranger_does_not_wait_for_a_survey() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("redis-cluster://{}", silent.local_addr().unwrap());
+        let address = Address::parse(&url).unwrap();
+        let (server, seeds) = (address.place(), address.seeds());
+        let profile = Profile::new(address, FIRST_PATIENCE).unwrap();
+        let nodes = Arc::new(Nodes::new(profile, FIRST_PATIENCE, server, seeds));
+        let _ = nodes.settle(SlotTable::of_one(Place::new("127.0.0.1", 1)));
+        // It is nothing new, and its connections are not waited for.
+        let known = ServerTime::from_micros(1);
+        nodes.of(0).unwrap().clock.refine(known, now());
+        let _survey = spawn(&nodes);
+        // The survey has begun.
+        sleep(GRACE).await;
+        let question = async |node: Arc<Node>, _: Turn| match node.place.port {
+            1 => Err(Setback::Moved(Place::new("127.0.0.1", 2))),
+            _ => Ok(()),
+        };
+        // A node may take half of a second until it is connected to.
+        let patience = FIRST_PATIENCE.mul_f64(0.4);
+        assert_eq!(nodes.ask(0, patience, question).await, Ok(()));
     }
 }

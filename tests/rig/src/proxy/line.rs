@@ -28,7 +28,7 @@ pub(super) async fn accept(listener: TcpListener, orders: Arc<Orders>) {
 
 async fn serve(mut client: TcpStream, orders: Arc<Orders>) {
     // A server that is not there is a connection that is closed at once.
-    let Ok(mut server) = TcpStream::connect(("127.0.0.1", orders.server)).await else {
+    let Ok(mut server) = TcpStream::connect(("127.0.0.1", orders.server())).await else {
         return;
     };
     for stream in [&client, &server] {

@@ -100,6 +100,11 @@ impl Proxy {
         self.orders.mode.send_replace((order, mode));
     }
 
+    /// From now on new connections lead to the server on this port; present ones stay.
+    pub fn lead_to(&self, server: u16) {
+        self.orders.lead_to(server);
+    }
+
     /// Ends all present connections.
     pub fn cut(&self, how: Cut) {
         let order = self.orders.new_order();

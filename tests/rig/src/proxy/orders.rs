@@ -1,7 +1,7 @@
 //! What a proxy has been told to do, and which of that it has done.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -10,7 +10,7 @@ use super::{Cut, Mode};
 
 /// Orders have numbers, and those by which something was hurt are counted once.
 pub(super) struct Orders {
-    pub(super) server: u16,
+    server: AtomicU16,
     /// The number of the order, and what it says.
     pub(super) mode: watch::Sender<(u64, Mode)>,
     /// The same: every connection obeys once.
@@ -53,7 +53,7 @@ pub(super) enum Spoils {
 impl Orders {
     pub(super) fn before(server: u16) -> Self {
         Self {
-            server,
+            server: AtomicU16::new(server),
             mode: watch::Sender::new((0, Mode::Pass)),
             cuts: watch::Sender::new((0, Cut::Close)),
             given: AtomicU64::new(0),
@@ -61,6 +61,15 @@ impl Orders {
             connections: AtomicU64::new(0),
             once: Mutex::default(),
         }
+    }
+
+    /// The port of the server that new connections are led to.
+    pub(super) fn server(&self) -> u16 {
+        self.server.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn lead_to(&self, server: u16) {
+        self.server.store(server, Ordering::SeqCst);
     }
 
     /// The number of a new order.

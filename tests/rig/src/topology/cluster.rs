@@ -1,4 +1,4 @@
-//! A cluster of three primaries with a replica each, and what can be done to it.
+//! A cluster of three primaries, as a rule with a replica each, and what can be done to it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::server::RedisServer;
 const SLOTS: usize = 16_384;
 const PRIMARIES: usize = 3;
 
-/// Six nodes. Those that have been killed keep their place.
+/// Its nodes, primaries first. Those that have been killed keep their place.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<RedisServer>,
@@ -33,9 +33,18 @@ impl Topology for Cluster {
 }
 
 impl Cluster {
-    /// Starts one and waits until it is complete.
+    /// Starts one of six nodes and waits until it is complete.
     pub fn start() -> Self {
-        let nodes = (0..2 * PRIMARIES).map(|_| RedisServer::start_node());
+        Self::of(2 * PRIMARIES)
+    }
+
+    /// The same of primaries alone.
+    pub fn start_without_replicas() -> Self {
+        Self::of(PRIMARIES)
+    }
+
+    fn of(nodes: usize) -> Self {
+        let nodes = (0..nodes).map(|_| RedisServer::start_node());
         let cluster = Self {
             nodes: nodes.collect(),
         };
@@ -80,6 +89,14 @@ impl Cluster {
                 view.lines().count() == self.nodes.len() && !view.contains("handshake")
             });
         }
+    }
+
+    /// Takes in a node more, which serves no slot: its place.
+    pub fn grow(&mut self) -> usize {
+        self.nodes.push(RedisServer::start_node());
+        self.introduce();
+        self.is_complete();
+        self.nodes.len() - 1
     }
 
     fn give_replicas(&self) {
@@ -157,8 +174,14 @@ impl Cluster {
     /// Moves the slot of a key, with all that is in it, to the primary in another place; the key is named
     /// by any name in that slot.
     pub fn move_slot(&self, key: &str, to: usize) {
-        let from = &self.nodes[self.begin_to_move(key, to)];
-        let (to, slot) = (&self.nodes[to], slot_of(from, key));
+        let from = self.begin_to_move(key, to);
+        self.end_the_move(key, from, to);
+    }
+
+    /// The slot of a key is served where its keys have been moved to.
+    pub fn end_the_move(&self, key: &str, from: usize, to: usize) {
+        let (from, to) = (&self.nodes[from], &self.nodes[to]);
+        let slot = slot_of(from, key);
         for node in [to, from] {
             ok(node, &["CLUSTER", "SETSLOT", &slot, "NODE", &id(to)]);
         }
