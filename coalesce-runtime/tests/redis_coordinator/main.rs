@@ -19,4 +19,5 @@ mod refusals;
 mod scripts;
 mod server;
 mod starting;
+mod switch;
 mod trouble;

@@ -79,7 +79,8 @@ impl Line {
 
     /// All of a sorted set, in one round trip.
     pub(super) async fn members(&self, name: String, turn: Turn) -> Result<Vec<String>, Setback> {
-        let (name, all) = (name.into(), &["0", "-1"]);
+        // With their scores, which nobody reads: names alone might be another question's.
+        let (name, all) = (name.into(), &["0", "-1", "WITHSCORES"]);
         self.read("ZRANGE", name, all, replies::members, turn).await
     }
 
