@@ -1,10 +1,18 @@
-//! The kill switch in Redis: what slides onto its reply.
+//! The kill switch in Redis: what stands there that is not ours, and what slides onto its reply.
+
+use std::collections::BTreeSet;
 
 use coalesce_rig::{Proxy, holds};
 use coalesce_runtime::coordination::Coordinator as _;
-use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
+use coalesce_runtime::{Coalescer, Fault, RedisCoordinator, RedisSettings, Scope};
 
-use crate::server::{Server, soon};
+use crate::server::{Plain, Server, soon};
+
+const SWITCH: &[u8] = b"coalesce:switch";
+
+fn is_off(coalescer: &Coalescer, scope: &Scope) -> bool {
+    coalescer.position(scope).is_some_and(|it| !it.on)
+}
 
 /// A GET of nothing, a PING, a TIME and a script's answer are no position, and an empty list is not "everything is on".
 #[tokio::test(flavor = "multi_thread")]
@@ -54,4 +62,69 @@ async fn a_switch_that_is_off_stays_off_whatever_slides_onto_its_reply() {
         })
         .await;
     }
+}
+
+/// The connections of everybody but of who asks.
+fn others(plain: &mut Plain) -> BTreeSet<String> {
+    let own = plain.ask(&["CLIENT", "ID"]);
+    let list = plain.ask(&["CLIENT", "LIST"]);
+    let ids = list.lines().filter_map(|line| {
+        let id = line.strip_prefix("id=")?.split(' ').next()?;
+        (id != own).then(|| id.to_owned())
+    });
+    ids.collect()
+}
+
+async fn read_again(plain: &mut Plain, times: u64) {
+    plain.ask(&["CONFIG", "RESETSTAT"]);
+    soon("the switch is read again and again", async || {
+        let stats = plain.ask(&["INFO", "commandstats"]);
+        let calls = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("cmdstat_hgetall:calls="));
+        let calls = calls.and_then(|rest| rest.split(',').next()?.parse().ok());
+        calls.unwrap_or(0) >= times
+    })
+    .await;
+}
+
+/// Otherwise one byte of anybody would take the whole fleet's hands off the switch, and its connections away each second.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_byte_that_is_no_text_costs_its_own_field_alone() {
+    let server = Server::start();
+    server.ask(&["HSET", "coalesce:switch", "~all", "co1 off"]);
+    let coalescer = Coalescer::builder().redis(server.url()).build();
+    let coalescer = coalescer.await.unwrap();
+    soon("it is off", async || is_off(&coalescer, &Scope::Everything)).await;
+    let mut plain = server.plain();
+    let connections = others(&mut plain);
+    assert_eq!(connections.len(), 3);
+    let plants: [&[&[u8]]; 4] = [
+        &[b"HSET", SWITCH, b"shop", b"\xff"],
+        &[b"HSET", SWITCH, b"\xff", b"co1 off"],
+        &[b"HSET", SWITCH, b"\xfe", b"co1 on\xff"],
+        &[b"ZADD", b"coalesce:namespaces", b"inf", b"\xff"],
+    ];
+    for plant in plants {
+        assert_eq!(plain.ask_raw(plant), b"1");
+    }
+    plain.ask(&["ZADD", "coalesce:namespaces", "inf", "orders"]);
+    read_again(&mut plain, 3).await;
+    assert!(is_off(&coalescer, &Scope::Everything));
+    // And what is turned by hand meanwhile is obeyed.
+    plain.ask(&["HSET", "coalesce:switch", "orders", "co1 off"]);
+    plain.ask(&["HDEL", "coalesce:switch", "~all"]);
+    soon("the other positions are read", async || {
+        is_off(&coalescer, &Scope::namespace("orders"))
+    })
+    .await;
+    assert_eq!(coalescer.position(&Scope::Everything), None);
+    assert_eq!(coalescer.position(&Scope::namespace("shop")), None);
+    assert_eq!(coalescer.health().misrouted, 0);
+    assert_eq!(others(&mut plain), connections);
+
+    let coordinator = server.coordinator().await;
+    let names = coordinator.announced().await.unwrap();
+    assert!(names.contains(&"orders".to_owned()), "{names:?}");
+    assert_eq!(coordinator.health().misrouted, 0);
 }

@@ -131,10 +131,9 @@ pub(super) fn hash(reply: Value) -> Result<Vec<(String, String)>, Fault> {
         return Err(Fault::Garbled);
     };
     let pairs = map.inner().into_iter();
-    pairs
-        .map(|(field, value)| Some((written(field.into_bytes())?, written(text(value)?)?)))
-        .collect::<Option<_>>()
-        .ok_or(Fault::Garbled)
+    let pairs =
+        pairs.map(|(field, value)| Some((legible(&field.into_bytes()), legible(&text(value)?))));
+    pairs.collect::<Option<_>>().ok_or(Fault::Garbled)
 }
 
 /// The reply to ZRANGE with scores: a list of pairs, which no other question of ours is answered with.
@@ -151,7 +150,7 @@ fn member(pair: Value) -> Option<String> {
         return None;
     };
     match <[Value; 2]>::try_from(pair).ok()? {
-        [name, Value::Double(_)] => written(text(name)?),
+        [name, Value::Double(_)] => Some(legible(&text(name)?)),
         _ => None,
     }
 }
@@ -256,8 +255,11 @@ pub(super) fn text(value: Value) -> Option<Bytes> {
     }
 }
 
-fn written(bytes: Bytes) -> Option<String> {
-    String::from_utf8(bytes.into()).ok()
+/// Text with a mark for each byte that is none. Such bytes are somebody else's, and so is that mark: whatever this
+/// library writes into a hash or a set is ASCII. So what they stand in is no position and no name of ours, and what
+/// stands beside it is read.
+fn legible(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -183,6 +183,26 @@ fn a_hash_is_a_map_of_texts_and_names_come_with_scores() {
     assert_eq!(members(Value::Array(vec![])), Ok(vec![]));
 }
 
+#[test]
+fn a_byte_that_is_no_text_spoils_its_own_pair_alone() {
+    let pairs = [
+        (bulk("~all"), bulk("co1 off")),
+        (bulk("shop"), bulk(b"\xff")),
+        (bulk(b"\xff"), bulk("co1 off")),
+    ];
+    let mut read = hash(map(pairs)).unwrap();
+    read.sort();
+    let expected = [
+        ("shop", "\u{fffd}"),
+        ("~all", "co1 off"),
+        ("\u{fffd}", "co1 off"),
+    ];
+    let expected = expected.map(|(field, text)| (field.to_owned(), text.to_owned()));
+    assert_eq!(read, expected);
+    let names = members(Value::Array(vec![scored("shop"), scored(b"\xff")]));
+    assert_eq!(names, Ok(vec!["shop".to_owned(), "\u{fffd}".to_owned()]));
+}
+
 /// An empty answer would turn everything on, and make every namespace unknown.
 #[test]
 fn what_slid_onto_the_reply_is_neither_a_hash_nor_names() {
