@@ -69,22 +69,31 @@ impl Switchboard {
         positions.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the positions anew. What cannot be read changes nothing.
+    /// Reads the positions anew. What cannot be read changes nothing: neither that there is no answer, nor what stands
+    /// in a field and is no position.
     pub(crate) async fn reread(&self) {
         let Ok(fields) = self.coordinator.switches().await else {
             return;
         };
-        let all = fields.len();
-        let read = |(field, text): (String, String)| Some((field, Position::decode(&text)?));
-        let positions: HashMap<_, _> = fields.into_iter().filter_map(read).collect();
-        if positions.len() < all {
-            self.say_unreadable();
-        }
-        self.any.store(!positions.is_empty(), Ordering::Relaxed);
-        *self
+        let mut positions = self
             .positions
             .write()
-            .unwrap_or_else(PoisonError::into_inner) = positions;
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut unreadable = false;
+        let read = |(field, text): (String, String)| {
+            let position = Position::decode(&text);
+            unreadable |= position.is_none();
+            // A process that starts over it has never known any, and takes it for none.
+            let position = position.or_else(|| positions.get(&field).cloned())?;
+            Some((field, position))
+        };
+        let now: HashMap<_, _> = fields.into_iter().filter_map(read).collect();
+        self.any.store(!now.is_empty(), Ordering::Relaxed);
+        *positions = now;
+        drop(positions);
+        if unreadable {
+            self.say_unreadable();
+        }
     }
 
     /// What stands there is not shown: it is not ours to repeat.
