@@ -13,6 +13,9 @@ use crate::words::switch::{Position, Scope, field_of, switch_key};
 /// How long a change may stay unseen when nobody tells of it.
 const REREAD: Duration = Duration::from_secs(1);
 
+/// Between two reads, whatever is said meanwhile: who turns the switch again and again keeps nobody reading.
+const APART: Duration = Duration::from_millis(10);
+
 /// The last known positions. They stay when the coordinator cannot be read.
 #[derive(Debug)]
 pub(crate) struct Switchboard {
@@ -114,13 +117,23 @@ impl Switchboard {
             if news.is_none() {
                 news = board.coordinator.switch_news().await.ok();
             }
+            // What has been said by now is in what is read now.
+            drain(&mut news).await;
             board.reread().await;
             drop(board);
+            let read = now();
+            tokio::time::sleep_until(read + APART).await;
             tokio::select! {
                 () = heard(&mut news) => {}
-                () = tokio::time::sleep(REREAD) => {}
+                () = tokio::time::sleep_until(read + REREAD) => {}
             }
         }
+    }
+}
+
+async fn drain(news: &mut Option<Listener>) {
+    while news.as_ref().is_some_and(Listener::has_news) {
+        heard(news).await;
     }
 }
 

@@ -24,9 +24,10 @@ async fn runs_of_a_burst(fleet: &Fleet, namespace: &'static str) -> usize {
     ledger.runs()
 }
 
-/// Lets the pods hear the news; far less than the second after which they would read by themselves.
+/// Lets the pods hear the news, also when they have read a moment ago; far less than the second after which they would
+/// read by themselves.
 async fn news() {
-    tokio::time::sleep(MS).await;
+    tokio::time::sleep(11 * MS).await;
 }
 
 async fn turn(pod: &Coalescer, scope: &Scope, position: Position) {

@@ -1,12 +1,13 @@
-//! The kill switch in Redis: what stands there that is not ours, and what slides onto its reply.
+//! The kill switch in Redis: what stands there that is not ours, what slides onto its reply, and a flood of news.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use coalesce_rig::{Proxy, holds};
-use coalesce_runtime::coordination::Coordinator as _;
-use coalesce_runtime::{Coalescer, Fault, RedisCoordinator, RedisSettings, Scope};
+use coalesce_runtime::coordination::{Coordinator as _, Message};
+use coalesce_runtime::{Coalescer, Fault, Key, RedisCoordinator, RedisSettings, Scope};
 
-use crate::server::{Plain, Server, soon};
+use crate::server::{Plain, SECOND, Server, soon};
 
 const SWITCH: &[u8] = b"coalesce:switch";
 
@@ -127,4 +128,36 @@ async fn a_byte_that_is_no_text_costs_its_own_field_alone() {
     let names = coordinator.announced().await.unwrap();
     assert!(names.contains(&"orders".to_owned()), "{names:?}");
     assert_eq!(coordinator.health().misrouted, 0);
+}
+
+/// Whoever says again and again that the switch was turned costs a few reads, and not one each.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_news_costs_few_reads_and_the_last_word_is_obeyed() {
+    let server = Server::start();
+    let coalescer = Coalescer::builder().redis(server.url()).build();
+    let coalescer = coalescer.await.unwrap();
+    let operator = server.coordinator().await;
+    operator.set_switch("~all", Some("co1 off")).await.unwrap();
+    soon("it hears of the switch", async || {
+        is_off(&coalescer, &Scope::Everything)
+    })
+    .await;
+    let mut plain = server.plain();
+    plain.ask(&["CONFIG", "RESETSTAT"]);
+    let began = Instant::now();
+    let flood: &[u8] = b"for _ = 1, 1000 do redis.call('PUBLISH', KEYS[1], ARGV[1]) end";
+    let news = Message::encode_changed(&Key::new("coalesce:switch", &[]));
+    plain.ask_raw(&[b"EVAL", flood, b"1", SWITCH, &news]);
+    operator.set_switch("~all", None).await.unwrap();
+    soon("the last word is obeyed", async || {
+        coalescer.position(&Scope::Everything).is_none()
+    })
+    .await;
+    // Room for a read of each.
+    soon("a second is over", async || began.elapsed() > SECOND).await;
+    let reads = server.calls("hgetall");
+    // One in ten milliseconds, one in a second, and one at the beginning.
+    let milliseconds = began.elapsed().as_millis();
+    let most = milliseconds / 10 + milliseconds / 1_000 + 1;
+    assert!(u128::from(reads) <= most, "{reads} reads, {most} at most");
 }
