@@ -155,12 +155,10 @@ fn member(pair: Value) -> Option<String> {
     }
 }
 
-/// The reply to GET.
+/// The reply to GETRANGE: of a state that is not there it is empty.
 pub(super) fn stored(reply: Value) -> Result<Option<Bytes>, Fault> {
-    match reply {
-        Value::Null => Ok(None),
-        other => text(other).map(Some).ok_or(Fault::Garbled),
-    }
+    let state = text(reply).ok_or(Fault::Garbled)?;
+    Ok((!state.is_empty()).then_some(state))
 }
 
 /// The reply to PING with a message, which is that message.

@@ -234,8 +234,9 @@ fn what_slid_onto_the_reply_is_neither_a_hash_nor_names() {
 
 #[test]
 fn get_ping_and_time_are_checked_for_their_shape() {
-    assert_eq!(stored(Value::Null), Ok(None));
-    assert_eq!(stored(bulk("")), Ok(Some(Bytes::new())));
+    assert_eq!(stored(bulk("")), Ok(None));
+    assert_eq!(stored(bulk("v")), Ok(Some(Bytes::from_static(b"v"))));
+    assert_eq!(stored(Value::Null), Err(Fault::Garbled));
     assert_eq!(stored(Value::Integer(1)), Err(Fault::Garbled));
     assert_eq!(stored(Value::Array(vec![])), Err(Fault::Garbled));
     assert_eq!(echo(bulk("5"), "5"), Ok(()));
