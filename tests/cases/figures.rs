@@ -45,7 +45,7 @@ async fn a_fresh_hit_is_one_get_and_nothing_else() {
             retained(&pod, 1).await;
         }
         let asked = without_housekeeping(scene.server.command_stats());
-        assert_eq!(asked, BTreeMap::from([("get".to_owned(), hits)]));
+        assert_eq!(asked, BTreeMap::from([("getrange".to_owned(), hits)]));
     }
 }
 
@@ -63,7 +63,7 @@ async fn a_hundred_hits_at_once_are_far_fewer_than_a_hundred_gets() {
     .await;
     let asked = without_housekeeping(scene.server.command_stats());
     assert!(
-        asked.len() == 1 && (1..=10).contains(&asked["get"]),
+        asked.len() == 1 && (1..=10).contains(&asked["getrange"]),
         "{asked:?}"
     );
 }
@@ -82,7 +82,7 @@ async fn a_cold_call_waits_for_three_commands_whether_one_asks_or_a_hundred() {
         .await;
         let asked = monitor.take();
         let figures = (
-            asked.sent("GET"),
+            asked.sent("GETRANGE"),
             asked.sent("EVALSHA"),
             asked.all_sent(),
             asked.state_writes(),

@@ -16,8 +16,10 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use self::report::{Report, print};
 use crate::backend::redis::{RedisCoordinator, RedisSettings};
+use crate::ports::coordinator::Coordinator as _;
 use crate::words::clock::now;
 use crate::words::fault::Fault;
+use crate::words::policy::Policy;
 
 /// How long the tool waits for one answer of Redis; a person has more patience than a call.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
@@ -128,6 +130,8 @@ async fn connect(url: Option<String>, prefix: &str) -> Result<RedisCoordinator, 
     let settings = RedisSettings::new(url).prefix(prefix).deadline(PATIENCE);
     let redis = RedisCoordinator::connect(settings).await;
     let redis = redis.map_err(|problem| Trouble::Usage(problem.to_string()))?;
+    // It does not know what call sites take, and shows whatever is there.
+    redis.takes(Policy::MAX_PAYLOAD);
     let begun = now();
     loop {
         if redis.plain(&["PING"], None, PATIENCE).await.is_ok() || redis.health().connected {

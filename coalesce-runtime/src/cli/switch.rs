@@ -213,7 +213,7 @@ pub(crate) fn listed(positions: &[(String, Option<Position>)], now: ServerTime) 
     let mut text = String::new();
     for (field, position) in positions {
         let words = position.as_ref().map_or_else(
-            || "what stands there is not a position, and counts as none".to_owned(),
+            || "what stands there is not a position: each process keeps the last one that it could read".to_owned(),
             |position| in_words(position, now),
         );
         let _ = writeln!(text, "{}: {words}", printable(&name_of(field)));

@@ -13,6 +13,9 @@ use crate::words::switch::{Position, Scope, field_of, switch_key};
 /// How long a change may stay unseen when nobody tells of it.
 const REREAD: Duration = Duration::from_secs(1);
 
+/// Between two reads, whatever is said meanwhile: who turns the switch again and again keeps nobody reading.
+const APART: Duration = Duration::from_millis(10);
+
 /// The last known positions. They stay when the coordinator cannot be read.
 #[derive(Debug)]
 pub(crate) struct Switchboard {
@@ -69,22 +72,31 @@ impl Switchboard {
         positions.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the positions anew. What cannot be read changes nothing.
+    /// Reads the positions anew. What cannot be read changes nothing: neither that there is no answer, nor what stands
+    /// in a field and is no position.
     pub(crate) async fn reread(&self) {
         let Ok(fields) = self.coordinator.switches().await else {
             return;
         };
-        let all = fields.len();
-        let read = |(field, text): (String, String)| Some((field, Position::decode(&text)?));
-        let positions: HashMap<_, _> = fields.into_iter().filter_map(read).collect();
-        if positions.len() < all {
-            self.say_unreadable();
-        }
-        self.any.store(!positions.is_empty(), Ordering::Relaxed);
-        *self
+        let mut positions = self
             .positions
             .write()
-            .unwrap_or_else(PoisonError::into_inner) = positions;
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut unreadable = false;
+        let read = |(field, text): (String, String)| {
+            let position = Position::decode(&text);
+            unreadable |= position.is_none();
+            // A process that starts over it has never known any, and takes it for none.
+            let position = position.or_else(|| positions.get(&field).cloned())?;
+            Some((field, position))
+        };
+        let now: HashMap<_, _> = fields.into_iter().filter_map(read).collect();
+        self.any.store(!now.is_empty(), Ordering::Relaxed);
+        *positions = now;
+        drop(positions);
+        if unreadable {
+            self.say_unreadable();
+        }
     }
 
     /// What stands there is not shown: it is not ours to repeat.
@@ -105,13 +117,23 @@ impl Switchboard {
             if news.is_none() {
                 news = board.coordinator.switch_news().await.ok();
             }
+            // What has been said by now is in what is read now.
+            drain(&mut news).await;
             board.reread().await;
             drop(board);
+            let read = now();
+            tokio::time::sleep_until(read + APART).await;
             tokio::select! {
                 () = heard(&mut news) => {}
-                () = tokio::time::sleep(REREAD) => {}
+                () = tokio::time::sleep_until(read + REREAD) => {}
             }
         }
+    }
+}
+
+async fn drain(news: &mut Option<Listener>) {
+    while news.as_ref().is_some_and(Listener::has_news) {
+        heard(news).await;
     }
 }
 

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::depth;
+
 /// How the values of a call site become bytes: `codec = my::Codec`.
 ///
 /// Whatever is written by one deployment is read by the next, and by the one before. So what matters in
@@ -60,6 +62,10 @@ pub trait Codec: Copy + Send + Sync + 'static {
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()>;
 
     /// Reads a value; `None` unless all of `bytes` is one.
+    ///
+    /// The bytes are a stranger's: whoever can write to Redis decides how deep a recursive type is read, and a stack
+    /// that ends takes the process with it. The library's codecs read no value of more than 128 levels: lists, maps,
+    /// structures, enums and options one within another.
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T>;
 }
 
@@ -90,7 +96,7 @@ impl Codec for MessagePack {
 
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
         let mut rest = bytes;
-        let value = T::deserialize(&mut rmp_serde::Deserializer::new(&mut rest)).ok()?;
+        let value = depth::read(&mut rmp_serde::Deserializer::new(&mut rest)).ok()?;
         rest.is_empty().then_some(value)
     }
 }
@@ -114,7 +120,9 @@ impl Codec for Json {
     }
 
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-        serde_json::from_slice(bytes).ok()
+        let mut rest = serde_json::Deserializer::from_slice(bytes);
+        let value = depth::read(&mut rest).ok()?;
+        rest.end().ok().map(|()| value)
     }
 }
 
@@ -141,8 +149,9 @@ impl Codec for Postcard {
     }
 
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-        let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
-        rest.is_empty().then_some(value)
+        let mut rest = postcard::Deserializer::from_bytes(bytes);
+        let value = depth::read(&mut rest).ok()?;
+        rest.finalize().ok()?.is_empty().then_some(value)
     }
 }
 

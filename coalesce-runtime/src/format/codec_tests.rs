@@ -169,3 +169,64 @@ fn floats_are_the_same_behind_json() {
     let bytes = encode::<Json, _>(&floats, 1 << 20).unwrap();
     assert_eq!(decode::<Json, Vec<f64>>(Json::NUMBER, &bytes), Some(floats));
 }
+
+/// Types whose bytes decide how deep they are read: by a variant, by a list, by an option, by a structure.
+#[derive(Debug, Serialize, Deserialize)]
+enum Tree {
+    Leaf,
+    Boxed(Box<Tree>),
+    Listed(Vec<Tree>),
+    Named { of: Box<Tree> },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Chain {
+    next: Option<Box<Chain>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Lists(Vec<Lists>);
+
+/// The bytes of a value that lies `levels` deep. Written by hand: what writes a value is no deeper than its stack.
+fn nested<C: Codec>(levels: usize, variant: &str) -> Vec<u8> {
+    let [before, leaf, after]: [&[u8]; 3] = match (C::NUMBER, variant) {
+        (1, "boxed") => [b"\x81\xa5Boxed", b"\xa4Leaf", b""],
+        (1, "listed") => [b"\x81\xa6Listed\x91", b"\xa4Leaf", b""],
+        (1, "named") => [b"\x81\xa5Named\x81\xa2of", b"\xa4Leaf", b""],
+        (1, "chain") => [b"\x81\xa4next", b"\xc0", b""],
+        (1, "lists") => [b"\x91", b"\x90", b""],
+        (3, "boxed") => [b"{\"Boxed\":", b"\"Leaf\"", b"}"],
+        (3, "listed") => [b"{\"Listed\":[", b"\"Leaf\"", b"]}"],
+        (3, "named") => [b"{\"Named\":{\"of\":", b"\"Leaf\"", b"}}"],
+        (3, "chain") => [b"{\"next\":", b"null", b"}"],
+        (3, "lists") => [b"[", b"[]", b"]"],
+        (4, "listed") => [b"\x02\x01", b"\x00", b""],
+        (4, "named") => [b"\x03", b"\x00", b""],
+        (4, "boxed" | "chain" | "lists") => [b"\x01", b"\x00", b""],
+        other => panic!("{other:?}"),
+    };
+    [before.repeat(levels), leaf.to_vec(), after.repeat(levels)].concat()
+}
+
+/// One frame of the stack for each level, and a stack that ends takes the process with it.
+#[test]
+fn a_value_that_lies_too_deep_within_itself_is_a_miss_and_no_end_of_the_process() {
+    fn is_read<C: Codec, T: DeserializeOwned>(levels: usize, variant: &str) -> bool {
+        decode::<C, T>(C::NUMBER, &nested::<C>(levels, variant)).is_some()
+    }
+    fn test<C: Codec>() {
+        for levels in [40, 100_000] {
+            let fits = levels == 40;
+            for variant in ["boxed", "listed", "named"] {
+                let read = is_read::<C, Tree>(levels, variant);
+                assert_eq!(read, fits, "{variant}, codec {}", C::NUMBER);
+            }
+            assert_eq!(is_read::<C, Chain>(levels, "chain"), fits);
+            assert_eq!(is_read::<C, Lists>(levels, "lists"), fits);
+        }
+        // The leaf is a level as well.
+        let read = [127, 128].map(|levels| is_read::<C, Tree>(levels, "boxed"));
+        assert_eq!(read, [true, false], "codec {}", C::NUMBER);
+    }
+    for_each_codec!(test);
+}

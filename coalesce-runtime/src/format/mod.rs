@@ -1,6 +1,7 @@
 //! Floor 1: how outcomes look as bytes.
 
 pub(crate) mod codec;
+pub(crate) mod depth;
 pub(crate) mod envelope;
 pub(crate) mod message;
 pub(crate) mod outermost;

@@ -189,6 +189,12 @@ fn values() -> Vec<Vec<u8>> {
         written(&named),
         // As deep as it gets: a list in a list in a list.
         [0x91].repeat(3_000),
+        // The same value for the other codecs, and for each the beginning of a tree without end.
+        br#"{"Named":{"name":"root","of":["Leaf",{"Boxed":"Leaf"}]}}"#.to_vec(),
+        b"\x01\x04root\x02\x00\x02\x00".to_vec(),
+        b"\x81\xa5Boxed".to_vec(),
+        br#"{"Boxed":"#.to_vec(),
+        b"\x02".to_vec(),
     ]
 }
 

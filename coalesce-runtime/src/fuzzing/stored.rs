@@ -105,32 +105,43 @@ pub(super) enum Tree {
 
 /// A value is read as it was written, or not at all; and none is written above its limit.
 pub fn codec(data: &[u8]) {
-    read_as::<u64>(data);
-    read_as::<String>(data);
-    read_as::<Option<i8>>(data);
-    read_as::<Vec<String>>(data);
-    read_as::<BTreeMap<String, (u16, bool)>>(data);
-    read_as::<Result<Vec<u8>, char>>(data);
-    read_as::<Tree>(data);
-    assert_eq!(
-        codec::decode::<MessagePack, u64>(MessagePack::NUMBER + 1, data),
-        None
-    );
+    read_by::<MessagePack>(data);
+    #[cfg(feature = "json")]
+    read_by::<codec::Json>(data);
+    #[cfg(feature = "postcard")]
+    read_by::<codec::Postcard>(data);
 }
 
-fn read_as<T: Serialize + DeserializeOwned>(data: &[u8]) {
-    let Some(value) = codec::decode::<MessagePack, T>(MessagePack::NUMBER, data) else {
+fn read_by<C: Codec>(data: &[u8]) {
+    read_as::<C, u64>(data);
+    read_as::<C, String>(data);
+    read_as::<C, Option<i8>>(data);
+    read_as::<C, Vec<String>>(data);
+    read_as::<C, BTreeMap<String, (u16, bool)>>(data);
+    read_as::<C, Result<Vec<u8>, char>>(data);
+    read_as::<C, Tree>(data);
+    assert_eq!(codec::decode::<C, u64>(C::NUMBER + 1, data), None);
+    as_deep_as_bytes_can_say::<C>(data);
+}
+
+/// Its beginning again and again, which may be a level each time: no stack has room for as many as bytes can say.
+fn as_deep_as_bytes_can_say<C: Codec>(data: &[u8]) {
+    let beginning = &data[..data.len().min(10)];
+    read_as::<C, Tree>(&beginning.repeat(16 * 1024));
+}
+
+fn read_as<C: Codec, T: Serialize + DeserializeOwned>(data: &[u8]) {
+    let Some(value) = codec::decode::<C, T>(C::NUMBER, data) else {
         return;
     };
-    let bytes = match codec::encode::<MessagePack, _>(&value, usize::MAX) {
+    let bytes = match codec::encode::<C, _>(&value, usize::MAX) {
         Ok(bytes) => bytes,
         Err(problem) => panic!("a value that was read is not written: {problem:?}"),
     };
     // Several bytes may mean one value, but what we write is read as itself.
-    let again: Option<T> = codec::decode::<MessagePack, _>(MessagePack::NUMBER, &bytes);
-    let rewritten =
-        again.and_then(|value| codec::encode::<MessagePack, _>(&value, bytes.len()).ok());
+    let again: Option<T> = codec::decode::<C, _>(C::NUMBER, &bytes);
+    let rewritten = again.and_then(|value| codec::encode::<C, _>(&value, bytes.len()).ok());
     assert_eq!(rewritten.as_ref(), Some(&bytes));
-    let below = codec::encode::<MessagePack, _>(&value, bytes.len() - 1);
+    let below = codec::encode::<C, _>(&value, bytes.len() - 1);
     assert_eq!(below, Err(NotEncoded::TooLarge));
 }

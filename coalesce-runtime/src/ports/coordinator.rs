@@ -53,7 +53,14 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     /// Where several servers share the keys, each has a clock of its own.
     fn clock(&self, key: &Key) -> ServerClock;
 
-    /// The state's bytes, whatever they are. One `GET` in Redis.
+    /// Some call site of this process takes payloads of so many bytes, and none takes more than the most that was said so
+    /// far (1 MiB where nothing was). Said at each call, and no round trip.
+    ///
+    /// A coordinator that others can write to cuts what is longer: an envelope that is cut is a miss. One that stands
+    /// before another passes it on.
+    fn takes(&self, _payload: usize) {}
+
+    /// The state's bytes, whatever they are. One `GETRANGE` in Redis.
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>>;
 
     /// Look at the state again, then try the lock. One script in Redis.

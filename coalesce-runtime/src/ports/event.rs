@@ -158,7 +158,7 @@ closed_set! {
     Operation,
     /// How many questions were answered.
     Operations:
-    /// Look at the state: one `GET`.
+    /// Look at the state: one `GETRANGE`.
     Read = read,
     /// Look at the state again, then try the lock: one script.
     Begin = begin,

@@ -164,6 +164,10 @@ impl Coordinator for Observed {
         self.of_key(key, Operation::Listen, self.inner.listen(key))
     }
 
+    fn takes(&self, payload: usize) {
+        self.inner.takes(payload);
+    }
+
     fn listening(&self, key: &Key) -> Option<Listener> {
         self.inner.listening(key)
     }

@@ -242,6 +242,7 @@ impl Call {
             Ok(()) => {
                 let key = key.finish(namespace, policy.version);
                 let core = Arc::clone(&coalescer.0.core);
+                core.coordinator.takes(policy.max_payload);
                 Located::Here(coalescer, Scene { core, policy, key })
             }
             Err(header) => {

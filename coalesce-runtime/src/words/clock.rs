@@ -60,7 +60,7 @@ pub(crate) fn millis_up(span: Duration) -> u64 {
 
 /// What a process knows of the server's clock: one pairing of the two clocks and how far off it may be.
 ///
-/// A plain `GET` carries no time, so a hit is judged by this and not by a second command.
+/// A plain `GETRANGE` carries no time, so a hit is judged by this and not by a second command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerClock {
     local: Instant,

@@ -1,4 +1,4 @@
-//! The limiter: a line is logged now and then, and those left out in between are counted.
+//! The limiter: something is done now and then, such as a line logged, and what is left out in between is counted.
 
 use std::time::Duration;
 

@@ -24,9 +24,10 @@ async fn runs_of_a_burst(fleet: &Fleet, namespace: &'static str) -> usize {
     ledger.runs()
 }
 
-/// Lets the pods hear the news; far less than the second after which they would read by themselves.
+/// Lets the pods hear the news, also when they have read a moment ago; far less than the second after which they would
+/// read by themselves.
 async fn news() {
-    tokio::time::sleep(MS).await;
+    tokio::time::sleep(11 * MS).await;
 }
 
 async fn turn(pod: &Coalescer, scope: &Scope, position: Position) {
@@ -129,6 +130,51 @@ async fn a_change_that_nobody_told_of_is_seen_within_a_second() {
         .unwrap();
     tokio::time::sleep(Duration::from_millis(1_001)).await;
     assert_eq!(runs_of_a_burst(&fleet, "n").await, 10);
+}
+
+/// As it is with an answer that does not come: what cannot be read says nothing, and least of all "on".
+#[tokio::test(start_paused = true)]
+async fn garbage_over_a_position_leaves_it_where_it_was() {
+    let fleet = Fleet::of(2).await;
+    let [everything, slow] = [Scope::Everything, Scope::namespace("slow")];
+    news().await;
+    turn(&fleet.pods[0], &everything, Position::off()).await;
+    turn(&fleet.pods[0], &slow, Position::on()).await;
+    news().await;
+    for (round, garbage) in ["perhaps", "", "co2 off", "co1 off soon"]
+        .into_iter()
+        .enumerate()
+    {
+        for field in ["~all", "slow"] {
+            let set = fleet.coordinator.set_switch(field, Some(garbage)).await;
+            set.unwrap();
+        }
+        if round % 2 == 0 {
+            news().await;
+        } else {
+            tokio::time::sleep(Duration::from_millis(2_001)).await;
+        }
+        assert_eq!(runs_of_a_burst(&fleet, "n").await, 20, "{garbage:?}");
+        assert_eq!(runs_of_a_burst(&fleet, "slow").await, 1, "{garbage:?}");
+        assert_eq!(fleet.pods[1].position(&everything), Some(Position::off()));
+    }
+    // Who was not there when it could be read knows of nothing, and is on.
+    let new = Coalescer::builder().coordinator(fleet.coordinator.clone());
+    let new = new.build().await.unwrap();
+    news().await;
+    assert_eq!(
+        (new.position(&everything), new.position(&slow)),
+        (None, None)
+    );
+    // What is taken away is readable: it is away.
+    fleet.coordinator.set_switch("~all", None).await.unwrap();
+    news().await;
+    assert_eq!(fleet.pods[1].position(&everything), None);
+    assert_eq!(runs_of_a_burst(&fleet, "n").await, 1);
+    assert_eq!(fleet.pods[1].position(&slow), Some(Position::on()));
+    turn(&new, &slow, Position::off()).await;
+    news().await;
+    assert_eq!(fleet.pods[1].position(&slow), Some(Position::off()));
 }
 
 #[tokio::test(start_paused = true)]

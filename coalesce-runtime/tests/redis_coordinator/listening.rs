@@ -173,6 +173,46 @@ async fn a_message_of_another_key_is_not_passed_on() {
     assert!(is_outcome(&heard(&mut listener).await, 3));
 }
 
+/// Whoever may publish may do so as often as he likes. A connection that is in order is not given up each time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_other_keys_messages_costs_one_connection_in_ten_seconds() {
+    let server = RedisServer::start();
+    let coordinator = server.coordinator().await;
+    let mut listeners = Vec::new();
+    for number in 1..=20 {
+        listeners.push(coordinator.listen(&key(number)).await.unwrap());
+    }
+    let other = envelope(Status::Done, token(1), b"secret").encode(&key(99));
+    let message = Message::wrap_outcome(&other, None);
+    let mut plain = server.connection();
+    let before = server.connections_taken();
+    let began = std::time::Instant::now();
+    for _ in 0..20 {
+        let noticed = coordinator.health().misrouted;
+        // Said again, since nobody hears what is said while he reconnects.
+        soon("they are noticed", async || {
+            for number in 1..=20 {
+                let channel = channel(number);
+                let told = plain.command_bytes(&[b"PUBLISH", channel.as_bytes(), &message]);
+                told.unwrap();
+            }
+            coordinator.health().misrouted > noticed
+        })
+        .await;
+    }
+    soon("it listens", async || coordinator.health().subscribed).await;
+    // One of them asks for this.
+    let connections = server.connections_taken() - before - 1;
+    let most = 1 + began.elapsed().as_secs() / 10;
+    assert!((1..=most).contains(&connections), "{connections} of {most}");
+    // What is ours is heard all the same.
+    for listener in &mut listeners {
+        assert_eq!(heard(listener).await, Notice::Gap);
+    }
+    tell(&coordinator, 1, 3).await;
+    assert!(is_outcome(&heard(&mut listeners[0]).await, 3));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn thousands_of_channels_are_found_again() {
     let server = RedisServer::start();

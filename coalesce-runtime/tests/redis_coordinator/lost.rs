@@ -127,7 +127,9 @@ async fn a_reply_that_is_no_state_at_all_is_asked_for_again_and_its_connection_g
     let outcome = finish(envelope(Status::Done, token, b"v"));
     coordinator.finish(&key, &outcome).await.unwrap();
     let connections = proxy.connections();
-    proxy.send_stray(b"$5\r\n12345\r\n", |request| holds(request, b"\r\nGET\r\n"));
+    proxy.send_stray(b"$5\r\n12345\r\n", |request| {
+        holds(request, b"\r\nGETRANGE\r\n")
+    });
     let read = coordinator.read(&key).await.unwrap().unwrap();
     let value = Envelope::decode(&key, &read).unwrap();
     assert_eq!((value.token, &value.payload[..]), (token, &b"v"[..]));

@@ -20,4 +20,5 @@ mod refusals;
 mod scene;
 mod scripts;
 mod starting;
+mod switch;
 mod trouble;

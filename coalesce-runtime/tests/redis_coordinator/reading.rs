@@ -1,21 +1,25 @@
-//! Reading: one GET, and what it makes of bytes that are not this key's.
+//! Reading: one GETRANGE, and what it makes of bytes that are not this key's.
 
 use bytes::Bytes;
 use coalesce_rig::RedisServer;
-use coalesce_runtime::coordination::{AbandonAsk, Coordinator as _, Envelope, Status};
+use coalesce_runtime::coordination::{
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, Envelope, Seen, Status, Traceparent,
+};
 use coalesce_runtime::{BreakerState, Fault};
 
-use crate::scene::{Coordinated, envelope, key, lock, state, token};
+use crate::scene::{Coordinated, LEAD, begin, envelope, finish, key, lock, state, token};
+
+const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_is_exactly_one_get_and_nothing_else() {
+async fn a_read_is_exactly_one_getrange_and_nothing_else() {
     let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     server.ask(&["CONFIG", "RESETSTAT"]);
     for _ in 0..100 {
         assert_eq!(coordinator.read(&key(1)).await, Ok(None));
     }
-    assert_eq!(server.calls("get"), 100);
+    assert_eq!(server.calls("getrange"), 100);
     assert_eq!(server.calls("evalsha") + server.calls("eval"), 0);
 }
 
@@ -24,7 +28,7 @@ async fn the_state_is_read_byte_for_byte() {
     let server = RedisServer::start();
     let coordinator = server.coordinator().await;
     let mut plain = server.connection();
-    let states: [&[u8]; 3] = [b"", b"text", b"\xff\x00\r\n$5\r\n"];
+    let states: [&[u8]; 2] = [b"text", b"\xff\x00\r\n$5\r\n"];
     for bytes in states {
         plain
             .command_bytes(&[b"SET", state(1).as_bytes(), bytes, b"PX", b"60000"])
@@ -34,6 +38,89 @@ async fn the_state_is_read_byte_for_byte() {
     }
 }
 
+/// An empty text is nobody's state, and GETRANGE says of it what it says of nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_state_is_none_to_every_question() {
+    let server = RedisServer::start();
+    let coordinator = server.coordinator().await;
+    server.ask(&["SET", &state(1), "", "PX", "60000"]);
+    assert_eq!(coordinator.read(&key(1)).await, Ok(None));
+    let ask = BeginAsk {
+        seen: Some(Seen::from(token(9))),
+        ..begin(token(1))
+    };
+    assert_eq!(coordinator.begin(&key(1), &ask).await, Ok(LEAD));
+}
+
+/// What is no longer than a process takes is whole; of anything else it gets no more than that, whatever it asks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_longer_than_any_call_site_takes_is_cut_and_a_miss() {
+    const LIMIT: usize = 2 << 20;
+    let server = RedisServer::start();
+    let reader = server.coordinator().await;
+    let trace = Traceparent::parse(TRACE);
+    let of = |length: usize| Envelope {
+        trace,
+        ..envelope(Status::Done, token(7), &vec![7; length])
+    };
+    let seen = BeginAsk {
+        seen: Some(Seen::from(token(9))),
+        ..begin(token(1))
+    };
+    for (taken, length, fits) in [
+        (0, 1 << 20, true),
+        (0, (1 << 20) + 1, false),
+        (LIMIT, LIMIT, true),
+        // What was said once counts.
+        (1, LIMIT, true),
+        (1, LIMIT + 1, false),
+        (1, 64 << 20, false),
+    ] {
+        reader.takes(taken);
+        let bytes = of(length).encode(&key(1));
+        let mut plain = server.connection();
+        let set = plain.command_bytes(&[b"SET", state(1).as_bytes(), &bytes, b"PX", b"60000"]);
+        set.unwrap();
+        let read = reader.read(&key(1)).await.unwrap().unwrap();
+        assert_eq!(Envelope::decode(&key(1), &read).is_ok(), fits, "{length}");
+        assert!(read.len() <= LIMIT + 93, "{length}");
+        assert_eq!(read == bytes, fits, "{length}");
+        let BeginAnswer::State(begun) = reader.begin(&key(1), &seen).await.unwrap() else {
+            panic!("a state that is news");
+        };
+        assert_eq!(begun, read, "{length}");
+    }
+    // Another key's is looked at twice, and no further either.
+    let other = of(64 << 20).encode(&key(2));
+    let mut plain = server.connection();
+    let set = plain.command_bytes(&[b"SET", state(1).as_bytes(), &other, b"PX", b"60000"]);
+    set.unwrap();
+    let read = reader.read(&key(1)).await.unwrap().unwrap();
+    assert_eq!(read.len(), LIMIT + 93);
+    assert_eq!(reader.health().misrouted, 0);
+}
+
+/// The rest of it would be the trace of a leader.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_of_any_length_is_foreign_and_costs_no_more_than_its_beginning() {
+    let server = RedisServer::start();
+    let coordinator = server.coordinator().await;
+    server.ask(&["CONFIG", "RESETSTAT"]);
+    for text in [String::new(), "x".repeat(64 << 20)] {
+        server.ask(&["SET", &lock(1), &text, "PX", "60000"]);
+        let sent = sent_by(&server);
+        let begun = coordinator.begin(&key(1), &begin(token(1))).await;
+        assert_eq!(begun, Err(Fault::ForeignType), "{} bytes", text.len());
+        let sent = sent_by(&server) - sent;
+        assert!(sent < 1 << 20, "{sent} bytes came of {}", text.len());
+    }
+}
+
+fn sent_by(server: &RedisServer) -> u64 {
+    let sent = server.info("stats", "total_net_output_bytes");
+    sent.unwrap().parse().unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_of_a_foreign_type_is_said_to_be_foreign_by_every_question() {
     let server = RedisServer::start();
@@ -41,9 +128,9 @@ async fn a_state_of_a_foreign_type_is_said_to_be_foreign_by_every_question() {
     server.ask(&["LPUSH", &state(1), "x"]);
     let (key, token) = (key(1), token(1));
     assert_eq!(coordinator.read(&key).await, Err(Fault::ForeignType));
-    let begun = coordinator.begin(&key, &crate::scene::begin(token)).await;
+    let begun = coordinator.begin(&key, &begin(token)).await;
     assert_eq!(begun, Err(Fault::ForeignType));
-    let outcome = crate::scene::finish(envelope(Status::Done, token, b"v"));
+    let outcome = finish(envelope(Status::Done, token, b"v"));
     let finished = coordinator.finish(&key, &outcome).await;
     assert_eq!(finished, Err(Fault::ForeignType));
     server.ask(&["DEL", &state(1)]);

@@ -62,9 +62,10 @@ impl Line {
         }
     }
 
-    /// GET, in one round trip.
+    /// GETRANGE from the beginning, in one round trip: as much of a state as is taken.
     pub(super) async fn get(&self, name: Bytes, turn: Turn) -> Result<Option<Bytes>, Setback> {
-        self.read("GET", name, &[], replies::stored, turn).await
+        let args = vec![name, Bytes::from_static(b"0"), self.profile.last_byte()];
+        self.read("GETRANGE", args, replies::stored, turn).await
     }
 
     /// HGETALL, in one round trip.
@@ -73,28 +74,27 @@ impl Line {
         name: String,
         turn: Turn,
     ) -> Result<Vec<(String, String)>, Setback> {
-        let name = name.into();
-        self.read("HGETALL", name, &[], replies::hash, turn).await
+        let args = vec![name.into()];
+        self.read("HGETALL", args, replies::hash, turn).await
     }
 
     /// All of a sorted set, in one round trip.
     pub(super) async fn members(&self, name: String, turn: Turn) -> Result<Vec<String>, Setback> {
-        let (name, all) = (name.into(), &["0", "-1"]);
-        self.read("ZRANGE", name, all, replies::members, turn).await
+        // With their scores, which nobody reads: names alone might be another question's.
+        let all = ["0", "-1", "WITHSCORES"].map(Bytes::from);
+        let args = [name.into()].into_iter().chain(all).collect();
+        self.read("ZRANGE", args, replies::members, turn).await
     }
 
     async fn read<A>(
         &self,
         command: &'static str,
-        name: Bytes,
-        more: &[&'static str],
+        args: Vec<Bytes>,
         decode: fn(Value) -> Result<A, Fault>,
         turn: Turn,
     ) -> Result<A, Setback> {
         self.breaker.admit()?;
         let client = self.client();
-        let more = more.iter().copied().map(Bytes::from);
-        let args = [name].into_iter().chain(more).collect();
         let reply = ask(&client, words(command, args), turn).await;
         let answer = reply
             .map_err(|error| Setback::from(&error))

@@ -5,7 +5,7 @@
     reason = "these fail by panicking, and do nothing else"
 )]
 
-use fred::types::Value;
+use fred::types::{Key, Map, Value};
 
 use super::connect::Address;
 use super::profile::one_word;
@@ -27,11 +27,30 @@ pub fn reply(data: &[u8]) {
     for reply in [&any, &ours] {
         let _ = replies::stored(reply.clone());
         let _ = replies::time(reply.clone());
-        let _ = replies::hash(reply.clone());
+        assert!(
+            replies::hash(reply.clone()).is_err(),
+            "not a map: {reply:?}"
+        );
+        switches(reply.clone());
+        let _ = replies::members(reply.clone());
         who_serves_what(reply);
         let echoed = replies::echo(reply.clone(), NONCE).is_ok();
         assert_eq!(echoed, is_text(reply, NONCE));
         every_question_is_answered(reply);
+    }
+}
+
+/// Whatever stands in a hash: as many pairs as it has, or a fault.
+fn switches(reply: Value) {
+    let Value::Array(parts) = reply else { return };
+    let pair = |pair: &[Value]| Some((Key::try_from(pair[0].clone()).ok()?, pair[1].clone()));
+    let pairs: Vec<_> = parts.chunks_exact(2).filter_map(pair).collect();
+    let Ok(map) = Map::try_from(pairs) else {
+        return;
+    };
+    let len = map.len();
+    if let Ok(pairs) = replies::hash(Value::Map(map)) {
+        assert_eq!(pairs.len(), len);
     }
 }
 

@@ -88,7 +88,7 @@ const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 
 /// A coordinator that keeps locks and states in Redis. Cheap to clone.
 ///
-/// Reading is one `GET`, every other question one script, each within the deadline. When Redis does
+/// Reading is one `GETRANGE`, every other question one script, each within the deadline. When Redis does
 /// not answer, questions end in a [`Fault`], soon in [`Fault::Paused`] at once, and connections are
 /// made again in the background until it does.
 ///
@@ -246,8 +246,12 @@ impl Coordinator for RedisCoordinator {
         self.0.shared.deadline()
     }
 
+    fn takes(&self, payload: usize) {
+        self.0.shared.nodes.profile.take(payload);
+    }
+
     fn read<'a>(&'a self, key: &'a Key) -> Reply<'a, Option<Bytes>> {
-        // Not in a task of its own: a GET that nobody waits for any more changes nothing.
+        // Not in a task of its own: a reading that nobody waits for any more changes nothing.
         Box::pin(async move {
             self.wake().await;
             self.0.shared.read(key).await
@@ -255,7 +259,8 @@ impl Coordinator for RedisCoordinator {
     }
 
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
-        let call = self.0.shared.names.begin(key, ask);
+        let Shared { names, nodes } = &*self.0.shared;
+        let call = names.begin(key, ask, nodes.profile.last_byte());
         self.ask(&BEGIN, call, Said::begin)
     }
 

@@ -1,8 +1,11 @@
 //! The client's settings that survive faults, for each topology. Each was chosen by a measured failure.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use fred::clients::Client;
 use fred::types::RespVersion;
 use fred::types::config::{
@@ -12,6 +15,9 @@ use fred::types::config::{
 
 use super::connect::{Address, Topology, UrlProblem};
 use super::slots::Place;
+use crate::format::envelope::Envelope;
+use crate::format::traceparent::Traceparent;
+use crate::words::policy::Policy;
 
 /// A longer deadline is meant as "for ever", which no clock can express.
 const LONGEST_DEADLINE: Duration = Duration::from_hours(1);
@@ -26,6 +32,8 @@ pub(super) struct Profile {
     connection: ConnectionConfig,
     tls: bool,
     deadline: Duration,
+    /// The longest payload that any call site of the process takes, as far as is known. All lines share it.
+    payload: Arc<AtomicUsize>,
 }
 
 impl Profile {
@@ -37,6 +45,7 @@ impl Profile {
             tls: address.tls,
             config: config(address)?,
             deadline,
+            payload: Arc::new(Policy::DEFAULT_MAX_PAYLOAD.into()),
         })
     }
 
@@ -74,6 +83,22 @@ impl Profile {
     /// How long one question may take.
     pub(super) fn deadline(&self) -> Duration {
         self.deadline
+    }
+
+    /// Payloads of so many bytes are taken from now on.
+    pub(super) fn take(&self, payload: usize) {
+        // Nearly always it is there: a call costs a look and no write.
+        if self.payload.load(Ordering::Relaxed) < payload {
+            self.payload.fetch_max(payload, Ordering::Relaxed);
+        }
+    }
+
+    /// The place of the last byte of a state that is taken, as GETRANGE counts. Whatever is longer is cut there, and
+    /// that is a miss: it must not fill this process's memory, nor keep its connections from others.
+    pub(super) fn last_byte(&self) -> Bytes {
+        let payload = self.payload.load(Ordering::Relaxed);
+        let longest = Envelope::HEADER_LEN + Traceparent::LEN + payload;
+        (longest - 1).to_string().into()
     }
 }
 

@@ -124,22 +124,41 @@ impl Said {
     }
 }
 
-/// The reply to HGETALL.
+/// The reply to HGETALL: a map, which no other question of ours is answered with. Nothing that slid here from another
+/// one is an empty switch.
 pub(super) fn hash(reply: Value) -> Result<Vec<(String, String)>, Fault> {
-    reply.convert().map_err(|_| Fault::Garbled)
+    let Value::Map(map) = reply else {
+        return Err(Fault::Garbled);
+    };
+    let pairs = map.inner().into_iter();
+    let pairs =
+        pairs.map(|(field, value)| Some((legible(&field.into_bytes()), legible(&text(value)?))));
+    pairs.collect::<Option<_>>().ok_or(Fault::Garbled)
 }
 
-/// The reply to ZRANGE.
+/// The reply to ZRANGE with scores: a list of pairs, which no other question of ours is answered with.
 pub(super) fn members(reply: Value) -> Result<Vec<String>, Fault> {
-    reply.convert().map_err(|_| Fault::Garbled)
+    let Value::Array(pairs) = reply else {
+        return Err(Fault::Garbled);
+    };
+    let names = pairs.into_iter().map(member);
+    names.collect::<Option<_>>().ok_or(Fault::Garbled)
 }
 
-/// The reply to GET.
-pub(super) fn stored(reply: Value) -> Result<Option<Bytes>, Fault> {
-    match reply {
-        Value::Null => Ok(None),
-        other => text(other).map(Some).ok_or(Fault::Garbled),
+fn member(pair: Value) -> Option<String> {
+    let Value::Array(pair) = pair else {
+        return None;
+    };
+    match <[Value; 2]>::try_from(pair).ok()? {
+        [name, Value::Double(_)] => Some(legible(&text(name)?)),
+        _ => None,
     }
+}
+
+/// The reply to GETRANGE: of a state that is not there it is empty.
+pub(super) fn stored(reply: Value) -> Result<Option<Bytes>, Fault> {
+    let state = text(reply).ok_or(Fault::Garbled)?;
+    Ok((!state.is_empty()).then_some(state))
 }
 
 /// The reply to PING with a message, which is that message.
@@ -232,6 +251,13 @@ pub(super) fn text(value: Value) -> Option<Bytes> {
         Value::String(text) => Some(text.into_inner()),
         _ => None,
     }
+}
+
+/// Text with a mark for each byte that is none. Such bytes are somebody else's, and so is that mark: whatever this
+/// library writes into a hash or a set is ASCII. So what they stand in is no position and no name of ours, and what
+/// stands beside it is read.
+fn legible(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

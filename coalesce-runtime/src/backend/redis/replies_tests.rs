@@ -1,5 +1,7 @@
 //! Replies as a server says them, and as it never should.
 
+use fred::types::Key;
+
 use super::*;
 
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -156,23 +158,85 @@ fn abandon_and_replace_say_yes_or_no() {
     assert_eq!(said("no", []).yes_or_no(), Ok(false));
 }
 
+fn map(pairs: impl IntoIterator<Item = (Value, Value)>) -> Value {
+    let pairs: Vec<(Key, Value)> = pairs
+        .into_iter()
+        .map(|(field, value)| (field.try_into().unwrap(), value))
+        .collect();
+    Value::Map(pairs.try_into().unwrap())
+}
+
+fn scored(name: impl AsRef<[u8]>) -> Value {
+    Value::Array(vec![bulk(name), Value::Double(1.0)])
+}
+
 #[test]
-fn hashes_and_sets_are_lists_of_texts() {
-    let list = || Value::Array(["all", "co1 off"].map(bulk).to_vec());
-    let pair = ("all".to_owned(), "co1 off".to_owned());
-    assert_eq!(hash(list()), Ok(vec![pair.clone()]));
-    assert_eq!(members(list()), Ok(vec![pair.0, pair.1]));
-    assert_eq!(hash(Value::Array(vec![bulk("all")])), Err(Fault::Garbled));
+fn a_hash_is_a_map_of_texts_and_names_come_with_scores() {
+    let off = ("~all".to_owned(), "co1 off".to_owned());
+    assert_eq!(hash(map([(bulk("~all"), bulk("co1 off"))])), Ok(vec![off]));
+    assert_eq!(hash(map([])), Ok(vec![]));
+    let names = vec!["shop".to_owned(), "orders".to_owned()];
     assert_eq!(
-        members(Value::Array(vec![bulk(b"\xff")])),
-        Err(Fault::Garbled)
+        members(Value::Array(vec![scored("shop"), scored("orders")])),
+        Ok(names)
     );
+    assert_eq!(members(Value::Array(vec![])), Ok(vec![]));
+}
+
+#[test]
+fn a_byte_that_is_no_text_spoils_its_own_pair_alone() {
+    let pairs = [
+        (bulk("~all"), bulk("co1 off")),
+        (bulk("shop"), bulk(b"\xff")),
+        (bulk(b"\xff"), bulk("co1 off")),
+    ];
+    let mut read = hash(map(pairs)).unwrap();
+    read.sort();
+    let expected = [
+        ("shop", "\u{fffd}"),
+        ("~all", "co1 off"),
+        ("\u{fffd}", "co1 off"),
+    ];
+    let expected = expected.map(|(field, text)| (field.to_owned(), text.to_owned()));
+    assert_eq!(read, expected);
+    let names = members(Value::Array(vec![scored("shop"), scored(b"\xff")]));
+    assert_eq!(names, Ok(vec!["shop".to_owned(), "\u{fffd}".to_owned()]));
+}
+
+/// An empty answer would turn everything on, and make every namespace unknown.
+#[test]
+fn what_slid_onto_the_reply_is_neither_a_hash_nor_names() {
+    let slid = [
+        Value::Null,
+        Value::Integer(1),
+        bulk(""),
+        bulk("OK"),
+        reply("state", [bulk("v")]),
+        Value::Array(vec![bulk("1790000000"), bulk("123456")]),
+        Value::Array(vec![bulk("~all"), bulk("co1 off")]),
+        map([(bulk("proto"), Value::Integer(3))]),
+    ];
+    for reply in slid {
+        assert_eq!(hash(reply.clone()), Err(Fault::Garbled), "{reply:?}");
+        assert_eq!(members(reply.clone()), Err(Fault::Garbled), "{reply:?}");
+    }
+    assert_eq!(hash(Value::Array(vec![])), Err(Fault::Garbled));
+    let more = Value::Array(vec![bulk("shop"), Value::Double(1.0), Value::Null]);
+    for pair in [
+        more,
+        Value::Array(vec![bulk("shop")]),
+        Value::Array(vec![bulk("shop"), bulk("1")]),
+    ] {
+        let reply = Value::Array(vec![scored("orders"), pair]);
+        assert_eq!(members(reply), Err(Fault::Garbled));
+    }
 }
 
 #[test]
 fn get_ping_and_time_are_checked_for_their_shape() {
-    assert_eq!(stored(Value::Null), Ok(None));
-    assert_eq!(stored(bulk("")), Ok(Some(Bytes::new())));
+    assert_eq!(stored(bulk("")), Ok(None));
+    assert_eq!(stored(bulk("v")), Ok(Some(Bytes::from_static(b"v"))));
+    assert_eq!(stored(Value::Null), Err(Fault::Garbled));
     assert_eq!(stored(Value::Integer(1)), Err(Fault::Garbled));
     assert_eq!(stored(Value::Array(vec![])), Err(Fault::Garbled));
     assert_eq!(echo(bulk("5"), "5"), Ok(()));

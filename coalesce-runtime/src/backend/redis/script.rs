@@ -63,7 +63,8 @@ pub(super) struct Call {
 }
 
 impl Keyspace {
-    pub(super) fn begin(&self, key: &Key, ask: &BeginAsk) -> Call {
+    /// `last` is the place of the last byte of a state that is taken.
+    pub(super) fn begin(&self, key: &Key, ask: &BeginAsk, last: Bytes) -> Call {
         let args = vec![
             hex(ask.token),
             at_least_one(ask.lease),
@@ -73,6 +74,7 @@ impl Keyspace {
             ask.trace
                 .map(|trace| trace.to_string().into())
                 .unwrap_or_default(),
+            last,
         ];
         self.lock_and_state(key, args)
     }
@@ -135,11 +137,12 @@ impl Keyspace {
         self.lock_and_state(key, args)
     }
 
-    pub(super) fn look(&self, key: &Key) -> Call {
+    /// `last` is the place of the last byte of a state that is taken.
+    pub(super) fn look(&self, key: &Key, last: Bytes) -> Call {
         Call {
             slot: slot_of(key),
             keys: vec![self.state(key)],
-            args: Vec::new(),
+            args: vec![last],
         }
     }
 
@@ -225,7 +228,7 @@ mod tests {
             following: None,
             trace: None,
         };
-        names().begin(&key(), &ask)
+        names().begin(&key(), &ask, "99".into())
     }
 
     #[test]
@@ -251,14 +254,23 @@ mod tests {
             following: Some(Token::from_bytes([0xcd; 16])),
             trace: Traceparent::parse(trace),
         };
-        let call = names().begin(&key(), &ask);
+        let call = names().begin(&key(), &ask, "99".into());
         assert_eq!(
             call.keys,
             ["coalesce:lock:{shop:1}", "coalesce:state:{shop:1}"]
         );
         let (token, following) = ("ab".repeat(16), "cd".repeat(16));
-        let said = [&*token, "3000", "1", "0123456789abcdef", &following, trace];
+        let said = [
+            &*token,
+            "3000",
+            "1",
+            "0123456789abcdef",
+            &following,
+            trace,
+            "99",
+        ];
         assert_eq!(call.args, said);
+        assert_eq!(names().look(&key(), "99".into()).args, ["99"]);
     }
 
     #[test]

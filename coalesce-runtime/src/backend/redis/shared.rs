@@ -77,7 +77,7 @@ impl Shared {
         node: &Node,
         client: &Client,
     ) -> Result<Option<Bytes>, Fault> {
-        let call = self.names.look(key);
+        let call = self.names.look(key, self.nodes.profile.last_byte());
         let second = answer_of(self.start(&LOOK, call, Said::look)).await;
         if second != Ok(Some(first)) {
             node.reads.distrust(client);

@@ -18,6 +18,7 @@ use super::subscribing::Conversation;
 use crate::words::clock::{Instant, now};
 use crate::words::fault::Fault;
 use crate::words::key::Key;
+use crate::words::limiter::Limiter;
 
 /// How long nothing is subscribed after a refusal, at first and at most: each trial costs a connection.
 const REFUSED: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
@@ -42,6 +43,8 @@ pub(super) struct State {
     pub(super) sound: bool,
     pub(super) refused_until: Option<Instant>,
     next_refusal: Duration,
+    /// Anybody who may publish can send another key's message, as often as he likes.
+    distrust: Limiter,
 }
 
 impl Subscriber {
@@ -56,6 +59,7 @@ impl Subscriber {
                 sound: false,
                 refused_until: None,
                 next_refusal: REFUSED[0],
+                distrust: Limiter::default(),
             }),
         }
     }
@@ -148,9 +152,26 @@ impl Subscriber {
             Value::String(text) => text.into_inner(),
             _ => Bytes::new(),
         };
-        if self.state().registry.hear(channel, &payload) == Heard::OtherKey {
+        if self.hear_of_another(channel, &payload) {
             self.line.distrust(client);
         }
+    }
+
+    /// Whether a message was another key's, and the connection is to be given up because of it.
+    ///
+    /// None is passed on, and each is counted. The first costs a connection at once, and the next one not for a while:
+    /// a connection made anew by then would be no better. Replies that are shifted need no message to be noticed, since
+    /// each beat of the probe is told by its own words.
+    fn hear_of_another(&self, channel: &str, payload: &Bytes) -> bool {
+        let mut state = self.state();
+        if state.registry.hear(channel, payload) != Heard::OtherKey {
+            return false;
+        }
+        let gives_up = state.distrust.admit(now()).is_some();
+        if !gives_up {
+            self.line.vitals.note_misrouted();
+        }
+        gives_up
     }
 }
 

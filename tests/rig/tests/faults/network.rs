@@ -54,7 +54,7 @@ fn is_finish(bytes: &[u8]) -> bool {
 }
 
 fn is_read(bytes: &[u8]) -> bool {
-    holds(bytes, b"GET\r\n") && holds(bytes, b":state:{")
+    holds(bytes, b"GETRANGE\r\n") && holds(bytes, b":state:{")
 }
 
 /// Row 16.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use coalesce_rig::{Burst, Site, now_micros};
+use coalesce_rig::{Burst, Site, Value, now_micros};
 
 use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, meanwhile};
 
@@ -107,33 +107,75 @@ fn a_kill_switch_that_flips_all_the_time_leaves_nobody_waiting() {
 #[test]
 fn a_kill_switch_that_cannot_be_read_stays_where_it_was() {
     let mut scene = Scene::new(4);
-    let plants: [&[&str]; 3] = [
-        &["LPUSH", "rig:switch", "off"],
-        &["HSET", "rig:switch", "~all", "garbage"],
-        &["SET", "rig:switch", "off"],
+    // Each is one command: a moment without a switch would be a switch that is on.
+    let plants: [&[&[u8]]; 4] = [
+        &[
+            b"EVAL",
+            b"redis.call('DEL', KEYS[1]) redis.call('LPUSH', KEYS[1], 'off')",
+            b"1",
+            b"rig:switch",
+        ],
+        &[b"HSET", b"rig:switch", b"~all", b"garbage"],
+        &[b"HSET", b"rig:switch", b"~all", b"\xff"],
+        &[b"SET", b"rig:switch", b"off"],
     ];
-    for plant in plants {
-        scene.server.command(plant);
+    for off in [false, true] {
+        for plant in plants {
+            turn_by_hand(&mut scene, off);
+            let mut connection = scene.server.connection();
+            let answer = connection.command_bytes(plant).expect("an answer");
+            assert!(!matches!(answer, Value::Error(_)), "{answer:?}");
+            scene.faults(1);
+            // Every process reads it each second.
+            meanwhile(1_200 * MS);
+            stays(&mut scene, off);
+        }
+        // Nobody may read it, whatever it says now.
+        turn_by_hand(&mut scene, off);
+        let allow =
+            |scene: &Scene, rule| scene.server.command(&["ACL", "SETUSER", "default", rule]);
+        allow(&scene, "-hgetall");
+        let before = scene.refusals("NOPERM");
+        let other = if off { "co1 on" } else { "co1 off" };
+        scene.server.command(&["HSET", "rig:switch", "~all", other]);
         scene.faults(1);
-        // Every process reads it each second.
-        meanwhile(1_200 * MS);
-        scene.shares_a_run(Site::InFlight);
+        eventually("every process has asked in vain", || {
+            scene.refusals("NOPERM") >= before + 4
+        });
+        stays(&mut scene, off);
         scene.server.command(&["DEL", "rig:switch"]);
+        allow(&scene, "+hgetall");
     }
-    // Nobody may read it, whatever it says now.
-    let allow = |scene: &Scene, rule| scene.server.command(&["ACL", "SETUSER", "default", rule]);
-    allow(&scene, "-hgetall");
-    let before = scene.refusals("NOPERM");
-    scene.server.command(&["HSET", "rig:switch", "*", "off"]);
-    scene.faults(1);
-    eventually("every process has asked in vain", || {
-        scene.refusals("NOPERM") >= before + 4
-    });
-    scene.shares_a_run(Site::InFlight);
-    assert!(scene.pods.iter_mut().all(|pod| !pod.state().switched_off));
-    scene.server.command(&["DEL", "rig:switch"]);
-    allow(&scene, "+hgetall");
+    turn_by_hand(&mut scene, false);
+    stays(&mut scene, false);
     scene.ends_well(BESIDE_BODIES);
+}
+
+/// As somebody does who writes it himself: what stood there is gone, and nobody is told.
+fn turn_by_hand(scene: &mut Scene, off: bool) {
+    // Both at once: a moment without a switch would be one that is on.
+    let script = "redis.call('DEL', KEYS[1]) if ARGV[1] == '1' then redis.call('HSET', KEYS[1], '~all', 'co1 off') end";
+    let arg = if off { "1" } else { "0" };
+    scene
+        .server
+        .command(&["EVAL", script, "1", "rig:switch", arg]);
+    eventually("every process knows", || {
+        scene
+            .pods
+            .iter_mut()
+            .all(|pod| pod.state().switched_off == off)
+    });
+}
+
+fn stays(scene: &mut Scene, off: bool) {
+    let mut pods = scene.pods.iter_mut();
+    assert!(
+        pods.all(|pod| pod.state().switched_off == off),
+        "off: {off}"
+    );
+    if !off {
+        scene.shares_a_run(Site::InFlight);
+    }
 }
 
 /// Row 51: within the grace, a shutdown waits for what is going on.

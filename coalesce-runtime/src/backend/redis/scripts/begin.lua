@@ -2,7 +2,7 @@
 --
 -- KEYS  lock, state
 -- ARGV  nonce, token, lease in ms, '1' when a mark is given, the mark not wanted, the followed token or '', the
---       asker's trace or ''
+--       asker's trace or '', the place of the last byte of a state that is wanted
 -- Says  nonce, 'state' bytes | 'lead' mark | 'follow' holder, ms left, mark, the holder's trace; and the time
 --
 -- A server that writes nothing (read-only, cut off from its replicas, unable to save) is no place to follow anybody:
@@ -10,7 +10,7 @@
 -- only where nothing is written behind it, since a full Redis lets a script grow once it has done anything like it.
 
 local nonce, token, lease = ARGV[1], ARGV[2], ARGV[3]
-local has_mark, unwanted, following, trace = ARGV[4] == '1', ARGV[5], ARGV[6], ARGV[7]
+local has_mark, unwanted, following, trace, last = ARGV[4] == '1', ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 
 -- A server that does not know GETEX, and a user that may not use it, say something else.
 local function is_about_writing(text)
@@ -20,8 +20,8 @@ end
 local head = head_of(KEYS[2])
 local mark = mark_of(head)
 if has_mark and mark ~= unwanted and status_of(head) ~= 'I' then
-  local state = redis.call('GET', KEYS[2])
-  if state then
+  local state = state_of(KEYS[2], last)
+  if state ~= '' then
     return { nonce, 'state', state, now }
   end
 end
@@ -31,7 +31,8 @@ if holder == token then
   return { nonce, 'lead', mark, now }
 end
 if holder and (not fenced or holder == following) then
-  local refused = refusal(redis.pcall('GETEX', KEYS[1]))
+  -- It reads all of the lock, and somebody else's may be of any length.
+  local refused = #led_in <= 55 and refusal(redis.pcall('GETEX', KEYS[1]))
   if refused and is_about_writing(refused.err) then
     return refused
   end

@@ -1,11 +1,11 @@
--- LOOK: the state, in a reply that proves whose it is. GET's own does not.
+-- LOOK: the state, in a reply that proves whose it is. GETRANGE's own does not.
 --
 -- KEYS  state
--- ARGV  nonce
+-- ARGV  nonce, the place of the last byte that is wanted
 -- Says  nonce, 'state' bytes | 'nothing'; and the time
 
-local state = redis.call('GET', KEYS[1])
-if not state then
+local state = state_of(KEYS[1], ARGV[2])
+if state == '' then
   return { ARGV[1], 'nothing', now }
 end
 return { ARGV[1], 'state', state, now }

@@ -18,6 +18,11 @@ local function head_of(state)
   return redis.call('GETRANGE', state, 0, 39)
 end
 
+-- A state up to the last byte that its asker takes; empty when there is none. Somebody else's may be of any length.
+local function state_of(state, last)
+  return redis.call('GETRANGE', state, 0, last)
+end
+
 local function status_of(head)
   return string.sub(head, 4, 4)
 end
@@ -29,8 +34,9 @@ end
 
 -- The holder of a lock, the digits of the moment since which it is fenced, and its trace or ''. Nothing when it is free.
 local function holder_of(lock)
-  local text = redis.call('GET', lock)
-  if not text then
+  -- A lock of ours with its trace, and a byte that none has. GETRANGE says of nothing what it says of an empty text.
+  local text = redis.call('GETRANGE', lock, 0, 105)
+  if text == '' and not redis.call('GET', lock) then
     return nil, nil
   end
   return string.sub(text, 1, 32), string.match(text, '^!(%d+)', 33), string.sub(text, 51)
