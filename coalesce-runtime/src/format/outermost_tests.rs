@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::net::IpAddr;
 
-use serde::de::DeserializeOwned;
+use serde::de::value::{self, BoolDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use super::*;
 use crate::format::codec::{self, Codec, MessagePack};
@@ -67,6 +69,8 @@ fn everything_else_has_the_bytes_that_it_would_have_anyway() {
     same(&BTreeMap::from([("a".to_owned(), Some(1_u8))]));
     same(&Ok::<u8, String>(1));
     same(&Err::<u8, String>("no".to_owned()));
+    // As text for people, and as bytes for others.
+    same(&IpAddr::from([127, 0, 0, 1]));
     for kind in [
         Kind::Unit,
         Kind::One(None),
@@ -84,6 +88,24 @@ fn a_longer_list_is_no_option() {
     let bytes = codec::encode::<MessagePack, _>(&[1_u8, 2], usize::MAX).unwrap();
     let read = codec::decode::<MessagePack, Outermost<Option<u8>>>(1, &bytes);
     assert!(read.is_none());
+    // Nor to a codec that does not look at what is left.
+    assert!(rmp_serde::from_slice::<Outermost<Option<u8>>>(&bytes).is_err());
+}
+
+#[test]
+fn who_finds_something_else_is_told_what_was_expected() {
+    fn problem<T: DeserializeOwned>() -> String {
+        let found: BoolDeserializer<value::Error> = true.into_deserializer();
+        let read = Outermost::<T>::deserialize(found);
+        read.map(|_| ()).unwrap_err().to_string()
+    }
+    let option = problem::<Option<u8>>();
+    assert!(
+        option.ends_with("expected a list of none or one"),
+        "{option}"
+    );
+    let result = problem::<Result<u8, u8>>();
+    assert!(result.ends_with("expected enum Result"), "{result}");
 }
 
 /// A value that is not to be written before its time.
