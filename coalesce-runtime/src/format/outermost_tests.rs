@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use serde::de::value::{self, BoolDeserializer};
+use serde::de::value::{
+    self, BoolDeserializer, MapAccessDeserializer, MapDeserializer, SeqAccessDeserializer,
+    SeqDeserializer,
+};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use super::*;
@@ -83,13 +86,38 @@ fn everything_else_has_the_bytes_that_it_would_have_anyway() {
     }
 }
 
+/// Nobody but the standard library should call a type so, and somebody will.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Result")]
+enum Other {
+    Unit,
+    One(Option<Option<u8>>),
+    Two(u8, Option<u8>),
+    Named { text: String },
+}
+
+#[test]
+fn another_type_that_is_called_result_comes_back_as_it_was() {
+    comes_back(&Other::Unit);
+    comes_back(&Other::One(Some(None)));
+    comes_back(&Other::Two(1, None));
+    comes_back(&Other::Named {
+        text: "c".to_owned(),
+    });
+    let filled = [("Unit", 5_u8)].into_iter();
+    let filled = MapAccessDeserializer::new(MapDeserializer::<_, value::Error>::new(filled));
+    assert!(Outermost::<Other>::deserialize(filled).is_err());
+}
+
 #[test]
 fn a_longer_list_is_no_option() {
     let bytes = codec::encode::<MessagePack, _>(&[1_u8, 2], usize::MAX).unwrap();
     let read = codec::decode::<MessagePack, Outermost<Option<u8>>>(1, &bytes);
     assert!(read.is_none());
-    // Nor to a codec that does not look at what is left.
-    assert!(rmp_serde::from_slice::<Outermost<Option<u8>>>(&bytes).is_err());
+    // Nor to a format that does not look at what is left.
+    let list = SeqDeserializer::<_, value::Error>::new([1_u8, 2].into_iter());
+    let read = Outermost::<Option<u8>>::deserialize(SeqAccessDeserializer::new(list));
+    assert!(read.is_err());
 }
 
 #[test]

@@ -376,8 +376,9 @@ mod tests {
         let policy = Policy::default()
             .max_payload(usize::MAX)
             .keep_errors(Duration::MAX);
-        assert_eq!(policy.max_payload, Policy::MAX_PAYLOAD);
-        assert_eq!(policy.keep_errors, Clocks::MAX);
+        assert_eq!(policy.max_payload, 535_822_336);
+        assert_eq!(policy.keep_errors, secs(31_536_000));
+        assert_eq!(Policy::default().max_payload, 1_048_576);
     }
 
     #[test]
