@@ -37,13 +37,19 @@ autotests = false
 autoexamples = false
 [workspace]
 [features]
-default = ["axum", "json", "postcard"]
-axum = []
+default = ["bytes", "chrono", "cli", "json", "postcard", "rust_decimal", "time", "url", "uuid"]
+cli = []
+bytes = []
+chrono = []
 json = []
 postcard = []
+rust_decimal = []
+time = []
+url = []
+uuid = []
 [dependencies]
 coalesce-macros = { path = "$root/coalesce-macros" }
-$(lines 'bytes|fastrand|fred|getrandom|once_cell|postcard|rmp-serde|serde|serde_json|sha2|tokio|tracing' Cargo.toml)
+$(lines 'bytes|chrono|fastrand|fred|getrandom|once_cell|postcard|rmp-serde|rust_decimal|serde|serde_json|sha2|time|tokio|tracing|url|uuid' Cargo.toml)
 [dev-dependencies]
 tokio = { version = "1", features = ["test-util"] }
 $(lines proptest "$runtime/Cargo.toml")
@@ -55,7 +61,9 @@ extern crate self as coalesce;
 extern crate self as coalesce_runtime;
 mod backend {
     pub(crate) mod memory;
-    pub(crate) mod redis { mod keyspace; mod replies; mod script; }
+    pub(crate) mod redis {
+        mod breaker; mod clock; mod fault; mod keyspace; mod pace; mod redirect; mod replies; mod script; mod slots; mod strangers;
+    }
 }
 mod engine;
 mod format;

@@ -283,7 +283,10 @@ mod tests {
         let mut golden = envelope().encode(&key()).to_vec();
         golden[7] = 25;
         golden.extend_from_slice(b"tttttttttttttttt\xffssssss\x01\x01");
-        assert_eq!(&traced().encode(&key())[..], &golden[..]);
+        let bytes = traced().encode(&key());
+        assert_eq!(&bytes[..], &golden[..]);
+        let room = bytes.try_into_mut().unwrap().capacity();
+        assert_eq!(room, golden.len(), "no more is reserved than is written");
     }
 
     #[test]
@@ -323,8 +326,20 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let bytes = envelope().encode(&key());
-        assert_eq!(Envelope::decode(&key(), &bytes), Ok(envelope()));
+        use Status::{Done, Failed, Invalidated, TooLarge};
+        for status in [Done, Failed, TooLarge, Invalidated] {
+            let envelope = Envelope {
+                status,
+                ..envelope()
+            };
+            let bytes = envelope.encode(&key());
+            #[cfg(any(feature = "axum", feature = "cli"))]
+            assert_eq!(
+                Envelope::holds_outcome(&key(), &bytes),
+                status != Invalidated
+            );
+            assert_eq!(Envelope::decode(&key(), &bytes), Ok(envelope));
+        }
     }
 
     #[test]

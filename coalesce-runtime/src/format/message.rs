@@ -172,21 +172,20 @@ mod tests {
 
     #[test]
     fn a_small_outcome_travels_whole() {
-        let envelope = envelope(INLINE_PAYLOAD);
-        let fenced_at = Some(ServerTime::from_micros(77));
-        let bytes = Message::wrap_outcome(&envelope.encode(&key()), fenced_at);
-        assert_eq!(
-            Message::decode(&key(), &bytes),
-            Ok(Message::Outcome {
-                envelope,
-                fenced_at
-            })
-        );
+        let envelope = envelope(8_192);
+        for fenced_at in [None, Some(ServerTime::from_micros(77))] {
+            let bytes = Message::wrap_outcome(&envelope.encode(&key()), fenced_at);
+            let outcome = Message::Outcome {
+                envelope: envelope.clone(),
+                fenced_at,
+            };
+            assert_eq!(Message::decode(&key(), &bytes), Ok(outcome));
+        }
     }
 
     #[test]
     fn a_big_outcome_sends_the_follower_to_the_state() {
-        let envelope = envelope(INLINE_PAYLOAD + 1);
+        let envelope = envelope(8_193);
         let bytes = Message::wrap_outcome(&envelope.encode(&key()), None);
         assert_eq!(bytes.len(), HEAD + Envelope::HEADER_LEN);
         assert_eq!(

@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::net::IpAddr;
 
-use serde::de::DeserializeOwned;
+use serde::de::value::{
+    self, BoolDeserializer, MapAccessDeserializer, MapDeserializer, SeqAccessDeserializer,
+    SeqDeserializer,
+};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use super::*;
 use crate::format::codec::{self, Codec, MessagePack};
@@ -67,6 +72,8 @@ fn everything_else_has_the_bytes_that_it_would_have_anyway() {
     same(&BTreeMap::from([("a".to_owned(), Some(1_u8))]));
     same(&Ok::<u8, String>(1));
     same(&Err::<u8, String>("no".to_owned()));
+    // As text for people, and as bytes for others.
+    same(&IpAddr::from([127, 0, 0, 1]));
     for kind in [
         Kind::Unit,
         Kind::One(None),
@@ -79,11 +86,54 @@ fn everything_else_has_the_bytes_that_it_would_have_anyway() {
     }
 }
 
+/// Nobody but the standard library should call a type so, and somebody will.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Result")]
+enum Other {
+    Unit,
+    One(Option<Option<u8>>),
+    Two(u8, Option<u8>),
+    Named { text: String },
+}
+
+#[test]
+fn another_type_that_is_called_result_comes_back_as_it_was() {
+    comes_back(&Other::Unit);
+    comes_back(&Other::One(Some(None)));
+    comes_back(&Other::Two(1, None));
+    comes_back(&Other::Named {
+        text: "c".to_owned(),
+    });
+    let filled = [("Unit", 5_u8)].into_iter();
+    let filled = MapAccessDeserializer::new(MapDeserializer::<_, value::Error>::new(filled));
+    assert!(Outermost::<Other>::deserialize(filled).is_err());
+}
+
 #[test]
 fn a_longer_list_is_no_option() {
     let bytes = codec::encode::<MessagePack, _>(&[1_u8, 2], usize::MAX).unwrap();
     let read = codec::decode::<MessagePack, Outermost<Option<u8>>>(1, &bytes);
     assert!(read.is_none());
+    // Nor to a format that does not look at what is left.
+    let list = SeqDeserializer::<_, value::Error>::new([1_u8, 2].into_iter());
+    let read = Outermost::<Option<u8>>::deserialize(SeqAccessDeserializer::new(list));
+    assert!(read.is_err());
+}
+
+#[test]
+fn who_finds_something_else_is_told_what_was_expected() {
+    fn problem<T: DeserializeOwned>() -> String {
+        let found: BoolDeserializer<value::Error> = true.into_deserializer();
+        let read = Outermost::<T>::deserialize(found);
+        read.map(|_| ()).unwrap_err().to_string()
+    }
+    let option = problem::<Option<u8>>();
+    assert!(
+        option.ends_with("expected a list of none or one"),
+        "{option}"
+    );
+    let result = problem::<Result<u8, u8>>();
+    assert!(result.ends_with("expected enum Result"), "{result}");
 }
 
 /// A value that is not to be written before its time.

@@ -76,7 +76,7 @@ impl fmt::Display for Traceparent {
 fn unhex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        *byte = 16 * digit(pair[0])? + digit(pair[1])?;
     }
     Some(bytes)
 }

@@ -198,7 +198,7 @@ impl Serializer for Texts {
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Named, NoText> {
-        Ok(Named::default())
+        Ok(Named::new(None))
     }
 
     fn serialize_struct_variant(
@@ -208,10 +208,7 @@ impl Serializer for Texts {
         variant: &'static str,
         _: usize,
     ) -> Result<Named, NoText> {
-        Ok(Named {
-            variant: Some(variant),
-            fields: Vec::new(),
-        })
+        Ok(Named::new(Some(variant)))
     }
 }
 
@@ -303,10 +300,18 @@ impl ser::SerializeMap for Several {
 }
 
 /// Values with names.
-#[derive(Default)]
 struct Named {
     variant: Option<&'static str>,
     fields: Vec<(&'static str, String)>,
+}
+
+impl Named {
+    const fn new(variant: Option<&'static str>) -> Self {
+        Self {
+            variant,
+            fields: Vec::new(),
+        }
+    }
 }
 
 macro_rules! named {

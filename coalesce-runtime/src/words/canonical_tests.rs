@@ -45,6 +45,23 @@ fn every_kind_of_value_has_a_text() {
 }
 
 #[test]
+fn a_wrapper_is_what_it_wraps_and_nothing_is_an_empty_group() {
+    #[derive(Serialize)]
+    struct Id(u8);
+    #[derive(Serialize)]
+    struct Pair(u8, u8);
+    #[derive(Serialize)]
+    struct Unit;
+    assert_eq!(canonical_text(&Id(7)), "7");
+    assert_eq!(canonical_text(&Some(Id(7))), "~o7");
+    assert_eq!(canonical_text(&None::<Id>), "~n");
+    assert_eq!(canonical_text(&Pair(7, 8)), "~(7,8)");
+    assert_eq!(canonical_text(&(true, 'x')), "~(~t,x)");
+    assert_eq!(canonical_text(&Unit), "~()");
+    assert_eq!(canonical_text(&()), "~()");
+}
+
+#[test]
 fn maps_of_any_order_have_one_text() {
     let map: HashMap<_, _> = (0..50).map(|n| (n, n * n)).collect();
     let ordered: BTreeMap<_, _> = (0..50).rev().map(|n| (n, n * n)).collect();
@@ -85,4 +102,11 @@ fn a_value_that_cannot_be_serialized_shares_with_nobody() {
     }
     assert_ne!(canonical_text(&Stubborn), canonical_text(&Stubborn));
     assert_ne!(canonical_text(&[Stubborn]), canonical_text(&[Stubborn]));
+}
+
+#[test]
+fn neither_a_value_nor_what_its_serialize_says_is_shown() {
+    assert_eq!(format!("{:?}", canonical("secret")), "Canonical { .. }");
+    let problem = <NoText as ser::Error>::custom("secret");
+    assert_eq!(problem.to_string(), "a value cannot be serialized");
 }

@@ -177,3 +177,76 @@ impl fmt::Display for BuildError {
 }
 
 impl std::error::Error for BuildError {}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    /// Labels stand in metrics and logs, sentences in what an application shows.
+    #[test]
+    fn each_error_has_its_label_its_sentence_and_the_namespace() {
+        let namespace: Arc<str> = "shop::get".into();
+        let failed = |message: Option<&str>| Error::Failed {
+            namespace: namespace.clone(),
+            message: message.map(Into::into),
+        };
+        let errors = [
+            Error::WaitTimeout {
+                namespace: namespace.clone(),
+                limit: Duration::from_millis(1_500),
+            },
+            failed(Some("no such order")),
+            failed(None),
+            Error::Abandoned {
+                namespace: namespace.clone(),
+            },
+            Error::Unavailable {
+                namespace: namespace.clone(),
+                fault: Fault::Timeout,
+            },
+            Error::MissingHeader {
+                namespace: namespace.clone(),
+                header: "x-tenant".into(),
+            },
+            Error::NotConfigured {
+                namespace: namespace.clone(),
+            },
+        ];
+        let said = errors.each_ref().map(|error| {
+            assert_eq!(error.namespace(), &*namespace);
+            format!("{}: {error}", error.label())
+        });
+        assert_eq!(
+            said,
+            [
+                "wait_timeout: no outcome of shop::get within the wait timeout of 1.5s",
+                "failed: the shared call to shop::get failed: no such order",
+                "failed: the shared call to shop::get failed",
+                "abandoned: the shared call to shop::get was abandoned repeatedly",
+                "unavailable: the coordinator of shop::get is unavailable: no reply within the operation deadline",
+                "missing_header: shop::get needs the request header x-tenant",
+                "not_configured: nothing was done about shop::get: no coalescer could be built, and the log says why",
+            ]
+        );
+        let sources = errors.each_ref().map(|error| error.source().is_some());
+        assert_eq!(sources, [false, false, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_a_configuration_is_said_at_once() {
+        let [one, other] = ["fresh_ttl", "redis"].map(|option| Problem {
+            place: "shop.rs:7".to_owned(),
+            option: option.to_owned(),
+            message: "is wrong".to_owned(),
+        });
+        let error = BuildError::of(vec![one.clone(), other.clone()]);
+        assert_eq!(error.problems(), [one, other]);
+        assert_eq!(
+            error.to_string(),
+            "2 problem(s) in the coalescer's configuration\
+             \n  shop.rs:7: fresh_ttl: is wrong\n  shop.rs:7: redis: is wrong"
+        );
+    }
+}

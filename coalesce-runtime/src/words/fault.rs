@@ -71,3 +71,30 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a fault leaves open decides whether a question is asked again and whose trouble it is.
+    #[test]
+    fn each_fault_says_whether_it_is_a_reply_and_whether_the_command_may_have_been_executed() {
+        let table = [
+            (Fault::Timeout, "timeout", false, true),
+            (Fault::Disconnected, "disconnected", false, true),
+            (Fault::Refused, "refused", true, false),
+            (Fault::Garbled, "garbled", true, true),
+            (Fault::ForeignType, "foreign_type", true, false),
+            (Fault::Paused, "paused", false, false),
+        ];
+        assert_eq!(Fault::ALL, table.map(|(fault, ..)| fault));
+        for (fault, label, is_a_reply, executed) in table {
+            assert_eq!(fault.label(), label);
+            assert_eq!(fault.is_a_reply(), is_a_reply, "{fault}");
+            assert_eq!(fault.may_have_been_executed(), executed, "{fault}");
+        }
+        let sentences: std::collections::HashSet<_> =
+            Fault::ALL.iter().map(Fault::to_string).collect();
+        assert_eq!(sentences.len(), table.len());
+    }
+}

@@ -70,6 +70,15 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "cli")]
+    #[test]
+    fn people_read_a_name_without_its_escapes() {
+        assert_eq!(shown(&said_of_namespace("shop: orders")), "shop: orders");
+        let said = said_of_function("shop::orders", "get");
+        assert_eq!(shown(&said), "shop::orders::…::get");
+        assert_eq!(shown("%zz"), "%zz");
+    }
+
     #[test]
     fn a_call_site_is_about_its_path_whatever_its_type_is() {
         let said = said_of_function("shop::orders", "get");

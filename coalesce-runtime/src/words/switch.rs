@@ -180,6 +180,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_a_position_is_kept() {
+        let end = ServerTime::from_micros(7);
+        let position = Position::on().until(end).because("ada", "too slow");
+        assert_eq!(position.encode(), "co1 on 7 ada too%20slow");
+        assert_eq!((position.on, position.until), (true, Some(end)));
+        assert_eq!(Position::off().encode(), "co1 off 0  ");
+    }
+
+    #[test]
     fn a_position_may_be_written_by_hand_and_anything_else_is_none() {
         assert_eq!(Position::decode("co1 off"), Some(Position::off()));
         for text in [
@@ -198,6 +207,8 @@ mod tests {
     fn no_namespace_is_mistaken_for_everything() {
         assert_ne!(Scope::namespace("~all").field(), Scope::Everything.field());
         assert_eq!(Scope::namespace("shop::get").field(), "shop::get");
+        assert_eq!(Scope::namespace("shop::get").to_string(), "shop::get");
+        assert_eq!(Scope::Everything.to_string(), "everything");
     }
 
     #[test]

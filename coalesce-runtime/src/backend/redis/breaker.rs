@@ -211,4 +211,22 @@ mod tests {
         }
         assert_eq!(breaker.state().at(now()), BreakerState::Closed);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_asks_while_it_is_open_and_one_asks_when_there_is_hope() {
+        let breaker = Breaker::default();
+        for _ in 0..TOLERATED {
+            assert_eq!(breaker.admit(), Ok(()));
+            assert_eq!(breaker.state_now(), BreakerState::Closed);
+            breaker.report(Some(Fault::Timeout));
+        }
+        assert_eq!(breaker.state_now(), BreakerState::Open);
+        assert_eq!(breaker.admit(), Err(Fault::Paused));
+        breaker.allow_trial();
+        assert_eq!(breaker.state_now(), BreakerState::HalfOpen);
+        assert_eq!(breaker.admit(), Ok(()));
+        assert_eq!(breaker.admit(), Err(Fault::Paused));
+        breaker.report(None);
+        assert_eq!(breaker.state_now(), BreakerState::Closed);
+    }
 }

@@ -71,4 +71,14 @@ mod tests {
         clock.relearn(at(9_000_000), vague);
         assert_ne!(clock.known(), sharp);
     }
+
+    #[test]
+    fn the_best_that_is_known_is_the_servers_time_and_before_it_our_own() {
+        let (clock, epoch) = (Clock::default(), SystemTime::UNIX_EPOCH);
+        let ours = || at(micros(epoch.elapsed().unwrap_or_default()));
+        let (before, best, after) = (ours(), clock.best().server_at(now()), ours());
+        assert!(before <= best && best <= after.plus(Duration::from_secs(1)));
+        clock.relearn(at(5_000_000), now());
+        assert_eq!(Some(clock.best()), clock.known());
+    }
 }

@@ -69,13 +69,22 @@ mod tests {
         );
         for (kind, text) in [
             (ErrorKind::IO, "Connection Closed"),
+            (ErrorKind::IO, "EOF in the middle of a reply"),
             (ErrorKind::Canceled, "Connection closed unexpectedly."),
             (ErrorKind::Backpressure, ""),
             (ErrorKind::Unknown, "Too many failed write attempts."),
             (ErrorKind::Unknown, "channel closed"),
+            (ErrorKind::Unknown, "A task is gone"),
             (ErrorKind::Protocol, "bytes remaining on stream"),
         ] {
             assert_eq!(fault(kind, text), Fault::Disconnected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_client_cannot_read_is_garbled() {
+        for kind in [ErrorKind::Parse, ErrorKind::NotFound] {
+            assert_eq!(fault(kind, "Expected a bulk string."), Fault::Garbled);
         }
     }
 

@@ -230,4 +230,13 @@ mod tests {
         let down = Setback::Fault(Fault::Timeout);
         assert_eq!(way.next(down, &asked), Next::End(Fault::Timeout));
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_never_has_nothing_left() {
+        let turn = Turn::within(Duration::from_secs(1));
+        assert_eq!(turn.left(), Duration::from_secs(1));
+        assert!(!turn.asking);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(turn.left(), Duration::from_millis(1));
+    }
 }

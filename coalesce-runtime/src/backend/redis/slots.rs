@@ -376,4 +376,16 @@ mod tests {
         assert!(SlotTable::read(Value::Null, &asked(), false).is_none());
         assert!(SlotTable::read(Value::Array(vec![1.into()]), &asked(), false).is_none());
     }
+
+    #[test]
+    fn tables_agree_when_each_slot_is_served_by_the_same_node() {
+        let (table, mut other) = (two_nodes(), two_nodes());
+        assert!(table.agrees(&other) && other.agrees(&table));
+        other.moved(16_383, Place::new("a", 7_001));
+        assert!(!table.agrees(&other) && !other.agrees(&table));
+        let [primary, replica] =
+            [("b", 7_002), ("c", 7_003)].map(|(host, port)| Place::new(host, port));
+        assert!(table.serves(&primary) && !table.serves(&replica));
+        assert_eq!(primary.to_string(), "b:7002");
+    }
 }

@@ -54,7 +54,8 @@ mod tests {
         };
         assert_eq!(kept_at(STAY / 2), [true, true]);
         assert_eq!(kept_at(STAY), [true, false]);
-        assert_eq!(kept_at(STAY * 3 / 2), [false, false]);
-        assert!(strangers.is_empty());
+        assert!(strangers.places().eq([&often]) && !strangers.is_empty());
+        strangers.forget(start + STAY * 3 / 2);
+        assert!(!strangers.has(&often) && strangers.is_empty());
     }
 }
