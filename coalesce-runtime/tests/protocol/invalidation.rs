@@ -217,6 +217,31 @@ async fn who_comes_to_the_leaders_process_before_it_knows_of_an_invalidation_wai
     assert_eq!(ledger.runs(), 2);
 }
 
+/// A process that follows learns of it with the message.
+#[tokio::test(start_paused = true)]
+async fn who_comes_to_a_process_that_is_told_of_an_invalidation_late_waits_for_no_fenced_body() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    way.delays_messages(100 * MS);
+    let one = Coalescer::builder().coordinator(Arc::new(inner));
+    let two = Coalescer::builder().coordinator(way);
+    // Its polls are those at the end of the lease.
+    let two = two.polls(60_000 * MS, 60_000 * MS);
+    let (one, two) = (one.build().await.unwrap(), two.build().await.unwrap());
+    let leader = tokio::spawn(entry(&one, &ledger, 20_000).call());
+    tokio::time::sleep(100 * MS).await;
+    let follower = tokio::spawn(entry(&two, &ledger, 20_000).call());
+    tokio::time::sleep(500 * MS).await;
+    entry(&one, &ledger, 0).invalidate().await.unwrap();
+    tokio::time::sleep(10 * MS).await;
+    let begun = Instant::now();
+    assert_eq!(entry(&two, &ledger, 50).call().await, 2);
+    assert_eq!(begun.elapsed(), 140 * MS);
+    assert_eq!(leader.await.unwrap(), 1);
+    assert!([1, 2].contains(&follower.await.unwrap()));
+    assert_eq!(ledger.runs(), 2);
+}
+
 /// A process that follows learns of it with its next poll, when the message is lost.
 #[tokio::test(start_paused = true)]
 async fn who_comes_to_a_process_that_has_missed_an_invalidation_waits_for_no_fenced_body() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coalesce_runtime::coordination::{
-    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Listener, RenewAsk,
-    Renewals, ReplaceAsk, Reply, ServerClock,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator, FinishAnswer, FinishAsk, Interest, Listener,
+    RenewAsk, Renewals, ReplaceAsk, Reply, ServerClock,
 };
 use coalesce_runtime::{Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
@@ -28,6 +28,8 @@ pub struct Way {
     missed: Mutex<Option<Instant>>,
     /// Whether no message comes through.
     deaf: AtomicBool,
+    /// How long a message takes to arrive.
+    telling: Mutex<Duration>,
     /// Whether questions arrive, and their answers do not.
     mute: AtomicBool,
     /// How long a renewal takes to arrive, beside the trip.
@@ -51,6 +53,7 @@ impl Way {
             deadline: Mutex::new(250 * MS),
             missed: Mutex::default(),
             deaf: AtomicBool::default(),
+            telling: Mutex::default(),
             mute: AtomicBool::default(),
             beat: Mutex::default(),
             planted: Mutex::default(),
@@ -60,6 +63,11 @@ impl Way {
     /// From now on whoever listens hears nothing.
     pub fn loses_messages(&self) {
         self.deaf.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on whoever begins to listen hears everything so much later.
+    pub fn delays_messages(&self, by: Duration) {
+        *self.telling.lock().unwrap() = by;
     }
 
     /// The next BEGIN finds this state.
@@ -192,11 +200,17 @@ impl Coordinator for Way {
         if self.deaf.load(Ordering::Relaxed) {
             return Box::pin(async { self.inner.listen(&Key::new("elsewhere", &[])).await });
         }
-        self.pass(self.inner.listen(key))
+        let late = *self.telling.lock().unwrap();
+        let ear = self.pass(self.inner.listen(key));
+        if late.is_zero() {
+            return ear;
+        }
+        Box::pin(async move { Ok(delayed(ear.await?, late)) })
     }
 
     fn listening(&self, key: &Key) -> Option<Listener> {
-        let hears = !self.deaf.load(Ordering::Relaxed);
+        let late = !self.telling.lock().unwrap().is_zero();
+        let hears = !self.deaf.load(Ordering::Relaxed) && !late;
         hears.then(|| self.inner.listening(key)).flatten()
     }
 
@@ -207,4 +221,17 @@ impl Coordinator for Way {
     fn close(&self) -> Reply<'_, ()> {
         self.inner.close()
     }
+}
+
+/// An ear that hears what this one does, each notice so much later.
+fn delayed(mut ear: Listener, by: Duration) -> Listener {
+    let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+    let telling = tokio::spawn(async move {
+        loop {
+            let notice = ear.next().await;
+            tokio::time::sleep(by).await;
+            let _ = tell.send(notice);
+        }
+    });
+    Listener::new(told, Interest::new(move || telling.abort()))
 }
