@@ -8,6 +8,7 @@
 
 mod chaos;
 mod cluster;
+mod crashes;
 mod network;
 mod outage;
 mod pods;
