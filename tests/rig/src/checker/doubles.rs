@@ -61,20 +61,20 @@ impl Doubles {
         for run in runs {
             by_key.entry(&run.key).or_default().push(run);
         }
-        let in_trouble = |moment: u64| {
+        let in_trouble = |run: &Run, lasts: u64| {
             let mut trouble = expected.trouble.iter();
-            trouble.any(|span| span.contains(&moment))
+            trouble.any(|span| {
+                (*span.start()..=span.end().saturating_add(lasts)).contains(&run.started)
+            })
         };
-        let calm = |run: &&Run| !in_trouble(run.started);
+        let calm = |run: &&Run| !in_trouble(run, 0);
         let may_be_alone = |run: &Run| {
             let mut spans = expected.aftermath.iter().chain(expected.busy);
             spans.any(|span| span.contains(&run.started)) || stood_still(run, expected)
         };
         // Whatever it is beside of.
-        let excused = |run: &&Run| {
-            in_trouble(run.started.saturating_sub(BEGINS))
-                || may_be_alone(run) && is_alone(run, expected)
-        };
+        let excused =
+            |run: &&Run| in_trouble(run, BEGINS) || may_be_alone(run) && is_alone(run, expected);
         let calm = runs.iter().filter(calm);
         let mut doubles = Self {
             calm: calm.clone().count(),
@@ -120,7 +120,9 @@ fn kept_until(run: &Run, expected: &Expectation<'_>) -> u64 {
 fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason> {
     let during = |spans: &[RangeInclusive<u64>], lasts: u64| {
         let mut spans = spans.iter();
-        spans.any(|span| *span.start() <= run.started && earlier.started <= span.end() + lasts)
+        spans.any(|span| {
+            *span.start() <= run.started && earlier.started <= span.end().saturating_add(lasts)
+        })
     };
     if expected.switched {
         return Some(Reason::Switched);
@@ -187,6 +189,7 @@ fn is_excused(answer: &Answer, maker: &Run, run: &Run, expected: &Expectation<'_
     let pids = [Some(answer.pid), pid_of(&maker.name), pid_of(&run.name)];
     let mut not_calm = expected.trouble.iter().chain(expected.aftermath);
     not_calm.any(trouble)
+        || expected.busy.iter().any(trouble) && is_alone(maker, expected)
         || pids
             .iter()
             .any(|&pid| expected.stopped.too_long(pid).iter().any(stood))

@@ -210,6 +210,16 @@ impl<T: Topology> Scene<T> {
         asked.iter().any(|(_, at)| span.contains(at))
     }
 
+    /// Whether the machine was too busy for some process.
+    pub(crate) fn was_busy_since(&self, began: u64) -> bool {
+        let stood = self.ledger.standstills();
+        let long = |span: &RangeInclusive<u64>| span.end() - span.start() > 80_000;
+        let stood = stood
+            .iter()
+            .any(|(_, span)| *span.end() > began && long(span));
+        stood || self.asked_in_vain(began..u64::MAX)
+    }
+
     /// How often the server has answered with this error.
     pub(crate) fn refusals(&self, error: &str) -> u64 {
         let servers = self.server.servers().into_iter();
