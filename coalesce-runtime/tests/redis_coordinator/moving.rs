@@ -11,7 +11,9 @@ use coalesce_runtime::coordination::{
 use coalesce_runtime::{Fault, RedisCoordinator};
 
 use crate::cluster::{DEADLINE, coordinator, coordinator_of, keys_on};
-use crate::scene::{LEAD, SECOND, begin, envelope, finish, key, lock, soon, token};
+use crate::scene::{
+    LEAD, LEAST, SECOND, begin, envelope, finish, grant_least, key, lock, soon, token,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_has_moved_is_followed_once_and_its_listeners_go_along() {
@@ -72,14 +74,10 @@ async fn held(coordinator: &RedisCoordinator, number: u32) -> (Option<Bytes>, Be
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
     let cluster = Cluster::start_without_replicas();
-    let rule = "reset on >pw ~coalesce:* &coalesce:* +get +set +del +pexpire +pttl +getrange +eval +evalsha \
-                +publish +time +hello +auth +ping +subscribe +client|id +info +cluster|slots +asking";
     for node in cluster.servers() {
-        let words = ["ACL", "SETUSER", "least"].into_iter();
-        let words: Vec<_> = words.chain(rule.split_whitespace()).collect();
-        assert_eq!(node.ask(&words), "OK");
+        grant_least(node, true);
     }
-    let coordinator = coordinator_of("least:pw@", &cluster).await;
+    let coordinator = coordinator_of(LEAST, &cluster).await;
     let number = keys_on(cluster.node(0)).next().unwrap();
     let (moving, second) = (key(number), token(2));
     let (stored, seen) = held(&coordinator, number).await;

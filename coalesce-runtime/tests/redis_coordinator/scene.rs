@@ -29,6 +29,19 @@ impl Coordinated for RedisServer {
     }
 }
 
+/// The user of the operators' page, as a URL names it.
+pub(crate) const LEAST: &str = "coalesce:secret@";
+
+/// Gives a server the user that the operators' page has for one server, or for a node of a cluster.
+pub(crate) fn grant_least(server: &RedisServer, clustered: bool) {
+    let page = include_str!("../../../docs/operating.md");
+    let mut rules = page.lines().filter(|line| line.starts_with("user "));
+    let rule = rules.nth(usize::from(clustered)).unwrap();
+    let words = rule.split_whitespace().skip(1);
+    let words: Vec<_> = ["ACL", "SETUSER"].into_iter().chain(words).collect();
+    assert_eq!(server.ask(&words), "OK");
+}
+
 /// Waits until something holds, where tasks have to run in the meantime.
 pub(crate) async fn soon(what: &str, mut holds: impl AsyncFnMut() -> bool) -> Duration {
     let started = Instant::now();

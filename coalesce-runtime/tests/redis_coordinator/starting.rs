@@ -4,7 +4,7 @@ use coalesce_rig::{RedisServer, eventually};
 use coalesce_runtime::coordination::Coordinator as _;
 use coalesce_runtime::{BreakerState, Fault, RedisCoordinator, RedisSettings, UrlProblem};
 
-use crate::scene::{Coordinated, LEAD, SECOND, begin, key, soon, token};
+use crate::scene::{Coordinated, LEAD, LEAST, SECOND, begin, grant_least, key, soon, token};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_three_connections_and_none_after_closing() {
@@ -63,21 +63,8 @@ async fn user_password_and_database_are_used() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_least_rights_are_enough() {
     let server = RedisServer::start();
-    let commands = "+get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha \
-                    +publish +subscribe +unsubscribe +ping +hello +auth +client|id +info +time";
-    let mut rule = vec![
-        "ACL",
-        "SETUSER",
-        "least",
-        "reset",
-        "on",
-        ">pw",
-        "~coalesce:*",
-        "&coalesce:*",
-    ];
-    rule.extend(commands.split_whitespace());
-    assert_eq!(server.ask(&rule), "OK");
-    let url = format!("redis://least:pw@127.0.0.1:{}", server.port());
+    grant_least(&server, false);
+    let url = server.url().replace("//", &format!("//{LEAST}"));
     let coordinator = RedisCoordinator::connect(RedisSettings::new(url))
         .await
         .unwrap();

@@ -228,7 +228,8 @@ fn database_of(url: &Url, kind: Kind) -> Result<Option<u8>, UrlProblem> {
     }
     let digits = path.bytes().all(|byte| byte.is_ascii_digit());
     match path.parse() {
-        Ok(0) if digits && kind == Kind::Cluster => Ok(None),
+        // Every connection begins there, and a user of least rights may not even choose it.
+        Ok(0) if digits => Ok(None),
         Ok(_) if digits && kind == Kind::Cluster => Err(UrlProblem::DatabaseInCluster),
         Ok(number) if digits => Ok(Some(number)),
         _ => Err(UrlProblem::Database),

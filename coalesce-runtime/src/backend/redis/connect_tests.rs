@@ -45,6 +45,11 @@ fn a_cluster_has_seeds() {
         hosts.map(|(host, port)| (host.to_owned(), port))
     );
     assert_eq!(parse("redis-cluster://a/0").database, None);
+    assert_eq!(
+        parse("redis://a/0").database,
+        None,
+        "it is nothing to ask for"
+    );
 }
 
 #[test]

@@ -101,16 +101,11 @@ const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 ///
 /// # Least rights
 ///
-/// With the prefix `coalesce`, this user of Redis may do all that is needed and nothing else:
+/// A user of Redis that may do all that is needed and nothing else, for one server and for a cluster, is written down
+/// where it is tested, in [Operating][rights]. Sentinels need `+role` besides,
+/// and a database other than 0 needs `+select`.
 ///
-/// ```text
-/// ACL SETUSER app reset on >password ~coalesce:* &coalesce:*
-///     +get +getex +set +del +pexpire +pttl +getrange +setrange +strlen +eval +evalsha +publish +time
-///     +hget +hset +hdel +hgetall +zadd +zrange +zremrangebyscore
-///     +subscribe +unsubscribe +ping +hello +auth +client|id +info
-/// ```
-///
-/// A cluster needs `+cluster|slots +asking` besides, sentinels `+role`.
+/// [rights]: https://github.com/coalesce-rs/coalesce/blob/main/docs/operating.md#least-privilege
 ///
 /// # Clusters
 ///
