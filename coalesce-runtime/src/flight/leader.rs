@@ -161,7 +161,7 @@ impl Driver {
         let clocks = self.policy.clocks();
         let pending = match self.entry.lane {
             Lane::Solo => clocks.fallback(),
-            Lane::Shared | Lane::Refresh => clocks.pending(),
+            Lane::Shared | Lane::Requested | Lane::Refresh => clocks.pending(),
         };
         let report = self.body(now() + pending, None).await;
         self.settle(match &report {

@@ -28,6 +28,14 @@ pub enum Fault {
     DeleteLocks,
     /// States are removed.
     DeleteStates,
+    /// States are overwritten with bytes that are nobody's.
+    Garbage,
+    /// Locks are overwritten with a type that is nobody's.
+    ForeignType,
+    /// The pods' user may not run scripts.
+    ForbidScripts,
+    /// The pods' user may not publish.
+    ForbidMessages,
     /// Scripts are forgotten.
     ForgetScripts,
     /// Connections for commands are closed by the server.
@@ -46,6 +54,10 @@ pub enum Fault {
     Cut,
     /// Some answers are lost.
     LoseReplies,
+    /// Answers come with a byte that is wrong.
+    Corrupt,
+    /// Nobody new is let in.
+    TurnAway,
     /// A replica is told to take over.
     FailOver,
     /// A primary is killed; its replica takes over, and it comes back.
@@ -57,14 +69,15 @@ pub enum Fault {
 }
 
 use Fault::{
-    Cut, Delay, DeleteLocks, DeleteStates, FailOver, Flush, ForgetScripts, KillClients,
-    KillSubscribers, LoseMessages, LoseReplies, PodKill, PodStop, PodStopPastLease, PrimaryKill,
-    PrimaryStop, RedisKill, RedisPause, RedisStop, RefuseWrites, SentinelKill, Stall, Swallow,
+    Corrupt, Cut, Delay, DeleteLocks, DeleteStates, FailOver, Flush, ForbidMessages, ForbidScripts,
+    ForeignType, ForgetScripts, Garbage, KillClients, KillSubscribers, LoseMessages, LoseReplies,
+    PodKill, PodStop, PodStopPastLease, PrimaryKill, PrimaryStop, RedisKill, RedisPause, RedisStop,
+    RefuseWrites, SentinelKill, Stall, Swallow, TurnAway,
 };
 
 /// How every topology can be hurt. What happens most often in the field comes more often here, and what
 /// is no reason for a second run leaves time in which there must be none.
-const EVERYWHERE: [Fault; 19] = [
+const EVERYWHERE: [Fault; 23] = [
     PodKill,
     PodKill,
     PodKill,
@@ -81,6 +94,10 @@ const EVERYWHERE: [Fault; 19] = [
     Flush,
     DeleteLocks,
     DeleteStates,
+    Garbage,
+    ForeignType,
+    ForbidScripts,
+    ForbidMessages,
     ForgetScripts,
     KillClients,
     KillSubscribers,
@@ -99,6 +116,8 @@ impl Fault {
                 LoseMessages,
                 Cut,
                 LoseReplies,
+                Corrupt,
+                TurnAway,
             ],
             Layout::Cluster => &[FailOver, FailOver, PrimaryKill, PrimaryStop],
             Layout::Sentinel => &[FailOver, PrimaryKill, PrimaryStop, SentinelKill],
@@ -117,6 +136,7 @@ impl Fault {
             KillSubscribers,
             Delay,
             LoseMessages,
+            ForbidMessages,
             SentinelKill,
         ];
         !none.contains(&self)
@@ -134,7 +154,16 @@ impl Fault {
 
     /// Whether it is done to the way between pods and servers.
     pub(super) fn is_of_way(self) -> bool {
-        let way = [Delay, Stall, Swallow, LoseMessages, Cut, LoseReplies];
+        let way = [
+            Delay,
+            Stall,
+            Swallow,
+            LoseMessages,
+            Cut,
+            LoseReplies,
+            Corrupt,
+            TurnAway,
+        ];
         way.contains(&self)
     }
 }

@@ -10,6 +10,7 @@ use super::faults::Fault;
 use super::stage::Stage;
 use crate::ledger::now_micros;
 use crate::proxy::{Cut, Mode, Way, holds};
+use crate::server::RedisServer;
 
 const MS: u64 = 1_000;
 
@@ -115,9 +116,12 @@ impl Nemesis {
             Fault::PodKill | Fault::PodStop | Fault::PodStopPastLease => {
                 self.hurt_pod(stage, fault)
             }
-            Fault::Delay | Fault::Stall | Fault::Swallow | Fault::LoseMessages => {
-                self.hurt_way(stage, fault)
-            }
+            Fault::Delay
+            | Fault::Stall
+            | Fault::Swallow
+            | Fault::LoseMessages
+            | Fault::Corrupt
+            | Fault::TurnAway => self.hurt_way(stage, fault),
             Fault::Cut => {
                 let how = [Cut::Close, Cut::Reset, Cut::HalfClose];
                 stage.servers.proxy()?.cut(*self.dice.choice(&how)?);
@@ -165,6 +169,8 @@ impl Nemesis {
             },
             Fault::Stall => Mode::Stall,
             Fault::Swallow => Mode::Swallow(*self.dice.choice(&ways)?),
+            Fault::Corrupt => Mode::Corrupt,
+            Fault::TurnAway => Mode::CloseAtOnce,
             _ => Mode::SwallowMessages,
         });
         Some((0, self.span(200, 1_200)))
@@ -177,7 +183,11 @@ impl Nemesis {
         let place = *self.dice.choice(&primaries)?;
         let lasts = match fault {
             Fault::RedisKill => self.span(100, 1_000),
-            Fault::RedisStop | Fault::RefuseWrites => self.span(200, 1_500),
+            Fault::RedisStop
+            | Fault::RefuseWrites
+            | Fault::ForeignType
+            | Fault::ForbidScripts
+            | Fault::ForbidMessages => self.span(200, 1_500),
             // The replica takes over, and some more.
             Fault::PrimaryKill | Fault::PrimaryStop => self.span(4_500, 6_000),
             Fault::SentinelKill => self.span(1_000, 3_000),
@@ -202,8 +212,20 @@ impl Nemesis {
             }
             Fault::RefuseWrites => stage.servers.tell(&["CONFIG", "SET", "maxmemory", "1"]),
             Fault::Flush => stage.servers.tell(&["FLUSHALL"]),
-            Fault::DeleteLocks => delete(stage, "*:lock:*"),
-            Fault::DeleteStates => delete(stage, "*:state:*"),
+            Fault::DeleteLocks => each_key(stage, "*:lock:*", |server, key| {
+                server.command(&["DEL", key]);
+            }),
+            Fault::DeleteStates => each_key(stage, "*:state:*", |server, key| {
+                server.command(&["DEL", key]);
+            }),
+            Fault::Garbage => each_key(stage, "*:state:*", |server, key| {
+                server.command(&["SET", key, "nobody's", "KEEPTTL", "XX"]);
+            }),
+            Fault::ForeignType => each_key(stage, "*:lock:*", |server, key| {
+                server.command(&["EVAL", LIST, "1", key]);
+            }),
+            Fault::ForbidScripts => forbid(stage, "-evalsha"),
+            Fault::ForbidMessages => forbid(stage, "-publish"),
             Fault::ForgetScripts => stage.servers.tell(&["SCRIPT", "FLUSH"]),
             Fault::KillClients => stage.servers.tell(&["CLIENT", "KILL", "TYPE", "normal"]),
             Fault::KillSubscribers => stage.servers.tell(&["CLIENT", "KILL", "TYPE", "pubsub"]),
@@ -251,7 +273,18 @@ impl Wound {
                     server.command(&["CONFIG", "SET", "maxmemory", "0"]);
                 }
             }
-            Fault::Delay | Fault::Stall | Fault::Swallow | Fault::LoseMessages => {
+            Fault::ForeignType => each_key(stage, "*:lock:*", |server, key| {
+                if server.ask(&["TYPE", key]) == "list" {
+                    server.command(&["DEL", key]);
+                }
+            }),
+            Fault::ForbidScripts | Fault::ForbidMessages => forbid(stage, "+@all"),
+            Fault::Delay
+            | Fault::Stall
+            | Fault::Swallow
+            | Fault::LoseMessages
+            | Fault::Corrupt
+            | Fault::TurnAway => {
                 if let Some(proxy) = stage.servers.proxy() {
                     proxy.set(Mode::Pass);
                 }
@@ -266,10 +299,23 @@ impl Wound {
     }
 }
 
-fn delete(stage: &Stage, pattern: &str) {
+/// A list in the place of a lock, which expires like one.
+const LIST: &str = "redis.call('DEL', KEYS[1]); redis.call('RPUSH', KEYS[1], 'x'); \
+                    redis.call('PEXPIRE', KEYS[1], 3000)";
+
+fn each_key(stage: &Stage, pattern: &str, act: impl Fn(&RedisServer, &str)) {
     for server in stage.servers.topology().primaries() {
         for key in server.command(&["KEYS", pattern]).list() {
-            server.command(&["DEL", &key.text()]);
+            act(server, &key.text());
+        }
+    }
+}
+
+/// On every server that runs, for another may lead by the time of healing. Who starts again knows nothing of it.
+fn forbid(stage: &Stage, rule: &str) {
+    for server in stage.servers.topology().servers() {
+        if server.is_running() {
+            server.command(&["ACL", "SETUSER", "default", rule]);
         }
     }
 }
