@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Which small mistakes in decisions, formats, keys and script glue no test notices.
 #
-#     bash tests/mutants.sh                               # every file of tests/MUTANTS.md, about an hour
+#     bash tests/mutants.sh                               # every file of tests/MUTANTS.md, more than an hour
 #     bash tests/mutants.sh words/key.rs 'engine/*.rs'    # some of them; paths are below coalesce-runtime/src
 #
 # A mutant of the whole runtime takes minutes to build. So the modules that neither wait nor send are put
