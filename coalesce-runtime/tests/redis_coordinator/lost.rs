@@ -121,7 +121,9 @@ async fn shifted_replies_never_become_values_of_another_key() {
 async fn a_reply_that_is_no_state_at_all_is_asked_for_again_and_its_connection_given_up() {
     let server = RedisServer::start();
     let proxy = Proxy::before(server.port());
-    let coordinator = behind(&proxy).await;
+    // A busy machine may take five times as long as any other.
+    let settings = RedisSettings::new(proxy.url()).deadline(5 * 250 * MS);
+    let coordinator = RedisCoordinator::connect(settings).await.unwrap();
     let (key, token) = (key(1), token(1));
     coordinator.begin(&key, &begin(token)).await.unwrap();
     let outcome = finish(envelope(Status::Done, token, b"v"));
@@ -133,19 +135,22 @@ async fn a_reply_that_is_no_state_at_all_is_asked_for_again_and_its_connection_g
     let read = coordinator.read(&key).await.unwrap().unwrap();
     let value = Envelope::decode(&key, &read).unwrap();
     assert_eq!((value.token, &value.payload[..]), (token, &b"v"[..]));
-    assert_eq!(coordinator.health().misrouted, 1);
     eventually("its connection is another", || {
-        proxy.connections() == connections + 1
+        proxy.connections() > connections
     });
     soon("it reads again", async || {
         coordinator.read(&key).await == Ok(Some(read.clone()))
     })
     .await;
 
+    // PING may have been asked there too, and have had another's answer.
+    let misrouted = coordinator.health().misrouted;
+    assert!(misrouted >= 1);
+
     // What is stored like that is a miss like any other, and no reason to connect anew.
     server.ask(&["SET", &state(1), "12345"]);
     assert_eq!(coordinator.read(&key).await.unwrap().unwrap(), "12345");
-    assert_eq!(coordinator.health().misrouted, 1);
+    assert_eq!(coordinator.health().misrouted, misrouted);
 }
 
 /// Nobody writes on the listening connection, so nobody but the probe can notice that it is dead.

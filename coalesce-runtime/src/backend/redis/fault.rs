@@ -44,6 +44,10 @@ mod tests {
             "READONLY You can't write against a read only replica.",
             "ERR unknown command",
             "BUSY Redis is busy running a script.",
+            "LOADING Redis is loading the dataset in memory",
+            "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+            "NOREPLICAS Not enough good replicas to write.",
+            "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
         ] {
             assert_eq!(fault(ErrorKind::Unknown, text), Fault::Refused, "{text}");
         }
