@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::core::Counted;
 use super::driver::Driver;
+use super::entry::Lane;
 use super::heartbeat::{Election, Hold};
 use super::seat::Seat;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -147,8 +148,12 @@ impl Driver {
     /// Runs the body for this process alone. `granted`: the lock that it may have all the same.
     pub(crate) async fn run_solo(mut self, granted: Option<Hold>) {
         // Without a coordinator as with one: behind it those who wait are free, and newcomers as well.
-        let pending_until = now() + self.policy.clocks().pending();
-        let report = self.body(pending_until, None).await;
+        let clocks = self.policy.clocks();
+        let pending = match self.entry.lane {
+            Lane::Solo => clocks.fallback(),
+            Lane::Shared | Lane::Refresh => clocks.pending(),
+        };
+        let report = self.body(now() + pending, None).await;
         self.settle(match &report {
             Some(report) => report.shared_here(Seen::NOTHING, report.ended),
             None => Settlement::for_all(Verdict::Abandoned),

@@ -63,7 +63,12 @@ impl Waiter {
         ticket: Ticket,
         takes_stale: bool,
     ) -> Self {
-        let deadline = deadline_of(policy, ticket.arrived());
+        let arrived = ticket.arrived();
+        // A wait too long for the clock is as good as no limit.
+        let deadline = policy
+            .clocks()
+            .wait()
+            .and_then(|wait| arrived.checked_add(wait));
         Self {
             core: Arc::clone(core),
             policy: Arc::clone(policy),
@@ -172,15 +177,16 @@ impl Waiter {
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
-    /// process that have to. Giving up never starts a herd. For another's body it waits as long as for a flight, and
-    /// then it runs its own.
+    /// process that have to. Giving up never starts a herd. It waits for another's body for as long again, and then it
+    /// runs its own: that one may hang.
     ///
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
     pub(crate) fn fall_back(&mut self, cause: Cause) -> bool {
         let first = !std::mem::replace(&mut self.fell_back, true);
         if first {
-            self.deadline = deadline_of(&self.policy, now());
+            let clocks = self.policy.clocks();
+            self.deadline = clocks.wait().map(|_| now() + clocks.fallback());
         }
         self.go_alone(cause) || first
     }
@@ -311,10 +317,4 @@ impl Waiter {
             })),
         }
     }
-}
-
-/// Until when somebody waits who begins at `begun`. A wait too long for the clock is as good as no limit.
-fn deadline_of(policy: &Policy, begun: Instant) -> Option<Instant> {
-    let wait = policy.clocks().wait();
-    wait.and_then(|wait| begun.checked_add(wait))
 }

@@ -137,6 +137,15 @@ impl Clocks {
         self.wait
     }
 
+    /// How long a caller that fell back to running the body waits for another that did, at most.
+    ///
+    /// It is no less than what it has waited before: its body may be slower than `pending` says, and those who give
+    /// up together must not all run it.
+    pub(crate) fn fallback(&self) -> Duration {
+        const SLACK: Duration = Duration::from_secs(1);
+        self.wait.unwrap_or(self.pending) + SLACK
+    }
+
     /// Whether values outlive their flight at all.
     pub const fn retains(&self) -> bool {
         !self.stale.is_zero()

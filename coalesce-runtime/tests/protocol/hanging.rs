@@ -7,7 +7,7 @@ use coalesce_runtime::coordination::{BeginAsk, Coordinator as _, Token};
 use coalesce_runtime::{Coalescer, Fault, Key, MemoryCoordinator};
 use tokio::time::Instant;
 
-use crate::fleet::{Ledger, MS, in_flight_only, retaining};
+use crate::fleet::{Fleet, Ledger, MS, all, in_flight_only, retaining};
 use crate::way::Way;
 
 /// A call whose body hangs when it is among the first `hang` runs, and takes 100 ms otherwise. It answers with its run
@@ -24,6 +24,21 @@ async fn call(pod: Coalescer, ledger: Ledger, hang: usize) -> (u64, Duration) {
         run
     };
     (call.run(body).await, begun.elapsed())
+}
+
+/// The key is led elsewhere, for longer than anybody waits.
+async fn hold(coordinator: &MemoryCoordinator) {
+    let ask = BeginAsk {
+        token: Token::random(),
+        lease: 60_000 * MS,
+        seen: None,
+        following: None,
+        trace: None,
+    };
+    coordinator
+        .begin(&Key::new("n", &[&1]), &ask)
+        .await
+        .unwrap();
 }
 
 /// The coordinator is away for a moment, and the body that runs without it never ends.
@@ -46,20 +61,14 @@ async fn a_body_that_hangs_without_the_coordinator_gives_its_key_back_when_its_t
 #[tokio::test(start_paused = true)]
 async fn who_gave_up_and_waits_for_another_that_did_waits_no_longer_than_a_follower_may() {
     let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
-    let ask = BeginAsk {
-        token: Token::random(),
-        lease: 60_000 * MS,
-        seen: None,
-        following: None,
-        trace: None,
-    };
-    inner.begin(&Key::new("n", &[&1]), &ask).await.unwrap();
+    hold(&inner).await;
     let builder = Coalescer::builder().coordinator(std::sync::Arc::new(inner));
     let pod = builder.build().await.unwrap();
-    let calls: Vec<_> = (0..6)
-        .map(|_| tokio::spawn(call(pod.clone(), ledger.clone(), 2)))
-        .collect();
-    tokio::time::sleep(10_200 * MS).await;
+    let start = || tokio::spawn(call(pod.clone(), ledger.clone(), 1));
+    let calls = [(); 6].map(|()| start());
+    tokio::time::sleep(8_000 * MS).await;
+    let late = start();
+    tokio::time::sleep(3_200 * MS).await;
     let mut answers = Vec::new();
     for call in calls
         .into_iter()
@@ -68,8 +77,24 @@ async fn who_gave_up_and_waits_for_another_that_did_waits_no_longer_than_a_follo
         answers.push(call.await.unwrap());
     }
     answers.sort_unstable();
-    // 5 s in the key's flight, 4 s behind the first that hangs, 1 s behind the second, and a body of its own.
-    assert_eq!(answers, [3, 4, 5, 6].map(|run| (run, 10_100 * MS)));
+    // 5 s in the key's flight, 6 s behind the body that hangs, and a body of its own.
+    assert_eq!(answers, [2, 3, 4, 5, 6].map(|run| (run, 11_100 * MS)));
+    // Nobody joins it any more.
+    assert_eq!(late.await.unwrap(), (7, 5_100 * MS));
+}
+
+/// It is slower than a flight may be, and slower than anybody waits for one.
+#[tokio::test(start_paused = true)]
+async fn who_gave_up_runs_a_slow_body_once_in_each_process() {
+    let (fleet, ledger) = (Fleet::of(2).await, Ledger::default());
+    hold(&fleet.coordinator).await;
+    let answers = all(&fleet, 20, |pod, _| {
+        let (call, ledger) = (pod.call("n").key(1), ledger.clone());
+        call.policy(in_flight_only(4_000, 5_000))
+            .run(move || async move { ledger.run(5_900 * MS).await })
+    })
+    .await;
+    assert_eq!((answers.len(), ledger.runs()), (20, 2));
 }
 
 #[tokio::test(start_paused = true)]
