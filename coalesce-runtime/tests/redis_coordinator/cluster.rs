@@ -156,7 +156,11 @@ async fn a_node_that_hangs_or_dies_costs_the_slots_of_the_others_nothing() {
         others_are_served(&coordinator, cluster.node(1), mark).await;
     }
     soon("it is known to be gone", async || {
-        !coordinator.health().connected && !coordinator.health().subscribed
+        !coordinator.health().connected
+    })
+    .await;
+    soon("nothing is heard there", async || {
+        !coordinator.health().subscribed
     })
     .await;
     cluster.node(2).go_on();
