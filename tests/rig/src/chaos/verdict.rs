@@ -153,6 +153,7 @@ fn expectation(stage: &Stage, place: usize) -> Expectation<'_> {
         stopped: Standstills::NONE,
         in_vain: InVain::NONE,
         age: Duration::from_secs([0, 1][place]),
+        passing: &[],
         switched: false,
     }
 }

@@ -113,7 +113,7 @@ impl Doubles {
 
 /// Until when another run needs a reason. Half of a value's age leaves room for how age is measured.
 fn kept_until(run: &Run, expected: &Expectation<'_>) -> u64 {
-    end_of(run, expected).saturating_add(micros(expected.age / 2))
+    end_of(run, expected).saturating_add(micros(expected.age_of(&run.key) / 2))
 }
 
 /// Why `run` may have started beside, or in spite of, `earlier`.

@@ -42,6 +42,8 @@ pub struct Expectation<'a> {
     pub in_vain: &'a InVain,
     /// How old a value may be when its caller arrives; nothing where nothing is retained.
     pub age: Duration,
+    /// Keys of which nothing is retained all the same.
+    pub passing: &'a [String],
     /// Whether callers may have been told to run for themselves, by the kill switch.
     pub switched: bool,
 }
@@ -215,16 +217,18 @@ impl Expectation<'_> {
         trouble.any(|span| *span.start() <= answer.answered && answer.arrived <= *span.end())
     }
 
+    fn age_of(&self, key: &str) -> Duration {
+        let passes = !self.age.is_zero() && self.passing.iter().any(|passing| passing == key);
+        if passes { Duration::ZERO } else { self.age }
+    }
+
     fn is_stale(&self, answer: &Answer) -> bool {
         let (Some(ended), Some(run)) = (answer.ended, &answer.run) else {
             return false;
         };
-        let slack = if self.age.is_zero() {
-            Duration::ZERO
-        } else {
-            SLACK
-        };
-        let too_old = ended + micros(self.age + slack) < answer.arrived;
+        let age = self.age_of(&answer.key);
+        let slack = if age.is_zero() { Duration::ZERO } else { SLACK };
+        let too_old = ended + micros(age + slack) < answer.arrived;
         // Who stands still between the end of its body and the moment it is noticed ends later than it says.
         let stood =
             |span: &RangeInclusive<u64>| *span.start() <= answer.arrived && ended <= *span.end();

@@ -11,6 +11,7 @@ pub(super) const CALM: Expectation<'_> = Expectation {
     stopped: Standstills::NONE,
     in_vain: InVain::NONE,
     age: Duration::ZERO,
+    passing: &[],
     switched: false,
 };
 
@@ -56,6 +57,12 @@ fn runs_beside_one_another_need_a_reason() {
         ..CALM
     };
     assert_eq!(found(&behind, kept), 1);
+    let passing = ["a".to_owned()];
+    let passes = Expectation {
+        passing: &passing,
+        ..kept
+    };
+    assert_eq!(found(&behind, passes), 0);
 }
 
 #[test]

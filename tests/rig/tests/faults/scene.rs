@@ -41,6 +41,8 @@ pub(crate) struct Scene<T = RedisServer> {
     /// Whether the values of its calls are kept for longer than it takes.
     pub(crate) retains: bool,
     pub(crate) switched: bool,
+    /// Keys whose values are not kept all the same.
+    passing: Vec<String>,
     pub(crate) killed: Vec<(u32, u64)>,
     trouble: Vec<RangeInclusive<u64>>,
     aftermath: Vec<RangeInclusive<u64>>,
@@ -84,6 +86,7 @@ impl<T: Topology> Scene<T> {
             answers: Vec::new(),
             retains: false,
             switched: false,
+            passing: Vec::new(),
             killed: Vec::new(),
             trouble: Vec::new(),
             aftermath: Vec::new(),
@@ -119,6 +122,9 @@ impl<T: Topology> Scene<T> {
     /// All pods begin this.
     pub(crate) fn begin(&mut self, burst: &Burst) {
         self.body = self.body.max(Duration::from_millis(burst.body_ms));
+        if matches!(burst.site, Site::InFlight) {
+            self.passing.extend(burst.keys.clone());
+        }
         for pod in &mut self.pods {
             pod.begin(burst);
         }
@@ -294,6 +300,7 @@ impl<T: Topology> Scene<T> {
             stopped: &stopped,
             in_vain: &in_vain,
             age: Duration::from_secs(if self.retains { 3_600 } else { 0 }),
+            passing: &self.passing,
             switched: self.switched,
         };
         let faults = self.faults + self.proxy.as_ref().map_or(0, Proxy::faults);
