@@ -80,12 +80,7 @@ fn bodies(page: &NamespaceSnapshot) -> u64 {
 impl Row {
     fn add(&mut self, page: &NamespaceSnapshot) {
         self.waiting += page.calls_in_progress;
-        self.faults += page.faults.timeout
-            + page.faults.disconnected
-            + page.faults.refused
-            + page.faults.garbled
-            + page.faults.foreign_type
-            + page.faults.paused;
+        self.faults += page.faults.total();
         self.ratio = self.ratio.max(page.advice.ratio);
         self.wait_p99_seconds = self.wait_p99_seconds.max(page.wait_seconds.p99);
         if self.advice.is_empty() {

@@ -208,6 +208,8 @@ pub struct Faults {
     pub disconnected: u64,
     /// [`Fault::Refused`]
     pub refused: u64,
+    /// [`Fault::Denied`]
+    pub denied: u64,
     /// [`Fault::Garbled`]
     pub garbled: u64,
     /// [`Fault::ForeignType`]
@@ -223,11 +225,12 @@ impl Faults {
             timeout,
             disconnected,
             refused,
+            denied,
             garbled,
             foreign_type,
             paused,
         } = self;
-        *timeout + *disconnected + *refused + *garbled + *foreign_type + *paused
+        *timeout + *disconnected + *refused + *denied + *garbled + *foreign_type + *paused
     }
 
     /// Asks for the number of each kind.
@@ -236,6 +239,7 @@ impl Faults {
             timeout: number(Fault::Timeout),
             disconnected: number(Fault::Disconnected),
             refused: number(Fault::Refused),
+            denied: number(Fault::Denied),
             garbled: number(Fault::Garbled),
             foreign_type: number(Fault::ForeignType),
             paused: number(Fault::Paused),

@@ -13,8 +13,10 @@ pub enum Fault {
     Timeout,
     /// No connection, or it broke while the command was on its way.
     Disconnected,
-    /// The server answered with an error: out of memory, read-only, not permitted, loading…
+    /// The server answered with an error: out of memory, read-only, loading…
     Refused,
+    /// The server does not let us: a wrong password, or a right that is missing.
+    Denied,
     /// The reply was not an answer to the question that was asked.
     Garbled,
     /// The key holds a value of a type this library never writes.
@@ -29,6 +31,7 @@ impl Fault {
         Self::Timeout,
         Self::Disconnected,
         Self::Refused,
+        Self::Denied,
         Self::Garbled,
         Self::ForeignType,
         Self::Paused,
@@ -40,6 +43,7 @@ impl Fault {
             Self::Timeout => "timeout",
             Self::Disconnected => "disconnected",
             Self::Refused => "refused",
+            Self::Denied => "denied",
             Self::Garbled => "garbled",
             Self::ForeignType => "foreign_type",
             Self::Paused => "paused",
@@ -48,7 +52,12 @@ impl Fault {
 
     /// Whether the server did reply, though not with what was asked for.
     pub(crate) const fn is_a_reply(self) -> bool {
-        matches!(self, Self::Refused | Self::Garbled | Self::ForeignType)
+        self.is_a_refusal() || matches!(self, Self::Garbled | Self::ForeignType)
+    }
+
+    /// Whether the server would not do what it was asked for, whatever the key.
+    pub(crate) const fn is_a_refusal(self) -> bool {
+        matches!(self, Self::Refused | Self::Denied)
     }
 
     /// Whether the command may have been executed: its answer was lost, which says nothing about it.
@@ -63,6 +72,9 @@ impl fmt::Display for Fault {
             Self::Timeout => "no reply within the operation deadline",
             Self::Disconnected => "not connected",
             Self::Refused => "the server refused the command",
+            Self::Denied => {
+                "the server denied access: the password is wrong, or a right is missing"
+            }
             Self::Garbled => "the reply did not belong to the question",
             Self::ForeignType => "the key holds a foreign type",
             Self::Paused => "paused after earlier failures",
@@ -83,6 +95,7 @@ mod tests {
             (Fault::Timeout, "timeout", false, true),
             (Fault::Disconnected, "disconnected", false, true),
             (Fault::Refused, "refused", true, false),
+            (Fault::Denied, "denied", true, false),
             (Fault::Garbled, "garbled", true, true),
             (Fault::ForeignType, "foreign_type", true, false),
             (Fault::Paused, "paused", false, false),

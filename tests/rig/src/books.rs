@@ -53,6 +53,8 @@ mod tests {
             saved: 0,
             bypassed: page.bypassed,
             faults: 0,
+            last_fault: String::new(),
+            subscribed: true,
             misrouted: 0,
             breaker: "closed".to_owned(),
             undecodable: 0,

@@ -162,6 +162,7 @@ mod tests {
                 "in_flight": in_flight, "subscriptions": subscriptions, "takeovers": 0, "books": {}, "switched_off": false,
                 "executions": 0, "saved": 0, "bypassed": 0, "faults": 0, "undecodable": 0, "tasks": tasks,
                 "begun": 0, "answered": 0, "misrouted": 0, "breaker": "closed",
+                "last_fault": "", "subscribed": true,
             });
             serde_json::from_value(state).unwrap()
         };

@@ -157,6 +157,10 @@ pub struct PodState {
     pub bypassed: u64,
     /// Questions to Redis without an answer.
     pub faults: u64,
+    /// Why the last of those had none, by the name of the fault; nothing where all had one.
+    pub last_fault: String,
+    /// Whether messages are heard.
+    pub subscribed: bool,
     /// Replies and messages of another key, or of another request. Each was discarded.
     pub misrouted: u64,
     /// Whether questions to Redis are asked, by the name of a breaker's state.

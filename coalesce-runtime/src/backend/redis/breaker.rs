@@ -204,7 +204,12 @@ mod tests {
     #[test]
     fn a_refusal_is_an_answer() {
         let breaker = Breaker::default();
-        for fault in [Fault::Refused, Fault::Garbled, Fault::ForeignType] {
+        for fault in [
+            Fault::Refused,
+            Fault::Denied,
+            Fault::Garbled,
+            Fault::ForeignType,
+        ] {
             breaker.report(Some(Fault::Timeout));
             breaker.report(Some(Fault::Disconnected));
             breaker.report(Some(fault));

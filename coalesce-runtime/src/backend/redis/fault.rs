@@ -11,6 +11,7 @@ pub(super) fn fault_of(error: &Error) -> Fault {
         ErrorKind::IO | ErrorKind::Canceled | ErrorKind::Backpressure => Fault::Disconnected,
         // Older servers put the code of an error behind "ERR Error running script".
         _ if error.details().contains("WRONGTYPE") => Fault::ForeignType,
+        _ if is_denial(error.details()) => Fault::Denied,
         _ if is_servers_text(error.details()) => Fault::Refused,
         ErrorKind::Parse | ErrorKind::NotFound => Fault::Garbled,
         _ => Fault::Disconnected,
@@ -20,6 +21,13 @@ pub(super) fn fault_of(error: &Error) -> Fault {
 /// Whether the server does not know the script: flushed, restarted, or a replica that was promoted.
 pub(super) fn is_unknown_script(error: &Error) -> bool {
     error.details().starts_with("NOSCRIPT")
+}
+
+/// What the server says to a stranger, and to a user who may not do that. Older servers say the last from within a
+/// script as well.
+fn is_denial(text: &str) -> bool {
+    let says = |code| text.starts_with(code);
+    says("WRONGPASS ") || says("NOAUTH ") || says("NOPERM ") || text.contains(": NOPERM ")
 }
 
 /// The server's errors start with a code in capitals, the client's own with a word.
@@ -40,7 +48,6 @@ mod tests {
     fn what_the_server_says_is_a_refusal() {
         for text in [
             "OOM command not allowed when used memory > 'maxmemory'.",
-            "NOPERM this user has no permissions",
             "READONLY You can't write against a read only replica.",
             "ERR unknown command",
             "BUSY Redis is busy running a script.",
@@ -53,8 +60,21 @@ mod tests {
         }
         let down = "CLUSTERDOWN The cluster is down";
         assert_eq!(fault(ErrorKind::Cluster, down), Fault::Refused);
-        let password = "WRONGPASS invalid username-password pair";
-        assert_eq!(fault(ErrorKind::Auth, password), Fault::Refused);
+    }
+
+    #[test]
+    fn who_may_not_is_told_so() {
+        for (kind, text) in [
+            (ErrorKind::Auth, "WRONGPASS invalid username-password pair"),
+            (ErrorKind::Auth, "NOAUTH Authentication required."),
+            (ErrorKind::Unknown, "NOPERM this user has no permissions"),
+            (
+                ErrorKind::Unknown,
+                "ERR Error running script: @user_script:1: NOPERM this user",
+            ),
+        ] {
+            assert_eq!(fault(kind, text), Fault::Denied, "{text}");
+        }
     }
 
     #[test]

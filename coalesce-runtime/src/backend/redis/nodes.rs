@@ -197,11 +197,11 @@ impl Nodes {
     /// A node that gives no answer may have been replaced, and so may one that is cut off from the others and
     /// says that the cluster is down. Other faults its line has noted.
     fn heed(&self, fault: Fault) {
-        if fault == Fault::Refused {
+        if fault.is_a_refusal() {
             // Of a node that sent us on and on, or is none, nobody has noted it.
             self.vitals.note_fault(fault);
         }
-        if matches!(fault, Fault::Timeout | Fault::Disconnected | Fault::Refused) {
+        if fault.is_a_refusal() || matches!(fault, Fault::Timeout | Fault::Disconnected) {
             self.bell.notify_one();
         }
     }

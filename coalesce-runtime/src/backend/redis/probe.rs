@@ -76,7 +76,8 @@ impl Probe {
     async fn judge(&mut self, answer: Result<(), Fault>) {
         match answer {
             // A server that does not let us PING is there all the same.
-            Ok(()) | Err(Fault::Refused) => self.answered().await,
+            Ok(()) => self.answered().await,
+            Err(fault) if fault.is_a_refusal() => self.answered().await,
             Err(Fault::Timeout) => self.missed(),
             Err(Fault::Garbled) => self.line.distrust(&self.client),
             // The client knows that it is not connected, and is at it.

@@ -147,7 +147,7 @@ impl Conversation {
         line.vitals.note_fault(fault);
         let mut state = self.subscriber.state();
         state.sound = false;
-        if fault == Fault::Refused {
+        if fault.is_a_refusal() {
             state.note_refusal(now());
         }
         // A client that is not connected is at it by itself.

@@ -143,6 +143,11 @@ fn state_of(coalescer: &Coalescer) -> PodState {
         saved: counts.fresh + counts.stale + counts.followed,
         bypassed: counts.bypassed,
         faults: counts.faults,
+        last_fault: health
+            .last_fault
+            .map_or("", |last| last.fault.label())
+            .to_owned(),
+        subscribed: health.subscribed,
         misrouted: health.misrouted,
         breaker: health.breaker.label().to_owned(),
         undecodable: counts.undecodable,

@@ -50,6 +50,10 @@ fn a_refused_subscription_costs_polls_and_mixes_nothing() {
     assert_shared(&mut scene);
     scene.burst(&load(1_000 * MS));
     assert_eq!(listened(&scene), 0);
+    for pod in &mut scene.pods {
+        let state = pod.state();
+        assert_eq!((&*state.last_fault, state.subscribed), ("denied", false));
+    }
     scene
         .server
         .command(&["ACL", "SETUSER", "deaf", "allchannels"]);

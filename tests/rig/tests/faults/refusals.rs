@@ -207,6 +207,9 @@ fn a_password_that_is_wrong_or_changed_delays_nobody_and_is_told_to_nobody() {
         4,
         "once in each process"
     );
+    for pod in &mut scene.pods {
+        assert_eq!(pod.state().last_fault, "denied");
+    }
     ask(&scene, &pass(SECRET));
     scene.recovers();
     scene.join(logged_pod(&url, &scene.ledger, &log(4)));
