@@ -159,7 +159,11 @@ impl Driver {
     pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Hold>) {
         self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
-            OnRedisError::Run => self.run_solo(granted).await,
+            OnRedisError::Run => {
+                // Without a coordinator as with one.
+                let pending = self.policy.clocks().pending();
+                self.run_solo(granted, pending).await;
+            }
             OnRedisError::Fail => {
                 self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
                 if let Some(hold) = granted {

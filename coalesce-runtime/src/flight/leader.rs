@@ -10,7 +10,6 @@ use tokio::sync::oneshot;
 
 use super::core::Counted;
 use super::driver::Driver;
-use super::entry::Lane;
 use super::heartbeat::{Election, Hold};
 use super::seat::{Ended, Seat};
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -145,25 +144,27 @@ impl Driver {
         let hold = self.core.heartbeat.hold(election, &self.entry, pending);
         drop(asking);
         let refreshes = runner.is_some();
-        let report = self.body(election.asked_at + pending, runner).await;
+        // One that hangs is dropped while its lock is still there, so that it counts as a failed one.
+        let last_word = self.core.coordinator.deadline().min(pending / 8);
+        let limit = if refreshes {
+            pending.saturating_sub(last_word)
+        } else {
+            pending
+        };
+        let report = self.body(election.asked_at + limit, runner).await;
         let hold = hold.rest();
         match report {
             Ok(report) => self.bring_home(hold, report).await,
-            // A refresh that panics is a failed one: it must pause like any other.
+            // A refresh that panics or hangs is a failed one: it must pause like any other.
             Err(_) if refreshes => self.bring_home(hold, Report::of_nothing()).await,
             Err(word) => self.abandon(hold, word).await,
         }
     }
 
-    /// Runs the body for this process alone. `granted`: the lock that it may have all the same.
-    pub(crate) async fn run_solo(mut self, granted: Option<Hold>) {
-        // Without a coordinator as with one: behind it those who wait are free, and newcomers as well.
-        let clocks = self.policy.clocks();
-        let pending = match self.entry.lane {
-            Lane::Solo => clocks.fallback(),
-            Lane::Shared | Lane::Requested | Lane::Refresh => clocks.pending(),
-        };
-        let report = self.body(now() + pending, None).await;
+    /// Runs the body for this process alone, for `limit` at most: behind it those who wait are free, and newcomers as
+    /// well. `granted`: the lock that it may have all the same.
+    pub(crate) async fn run_solo(mut self, granted: Option<Hold>, limit: Duration) {
+        let report = self.body(now() + limit, None).await;
         self.settle(match &report {
             Ok(report) => report.shared_here(Seen::NOTHING, report.ended),
             Err(word) => word.settlement(),

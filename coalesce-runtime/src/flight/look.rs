@@ -21,7 +21,8 @@ impl Waiter {
     pub(super) async fn read(&self, member: &mut Member) {
         member.predecessor_settled().await;
         if self.lane == Lane::Solo {
-            self.start(member, |driver| driver.run_solo(None));
+            let limit = self.fallback();
+            self.start(member, move |driver| driver.run_solo(None, limit));
             return;
         }
         if !self.may_find_something() {
@@ -49,7 +50,7 @@ impl Waiter {
     }
 
     /// Whether what is stored can be an answer.
-    fn may_find_something(&self) -> bool {
+    pub(super) fn may_find_something(&self) -> bool {
         let stored = self.policy.clocks().retains() || !self.policy.keep_errors.is_zero();
         stored && self.lane == Lane::Shared
     }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tracing::Span;
 
@@ -48,7 +49,8 @@ pub(crate) struct Waiter {
     /// Whether there has been an outcome that it could not read.
     passed_over: bool,
     /// Whether it has fallen back to running the body.
-    fell_back: bool,
+    /// How many bodies that were run behind a flight it has waited for in vain.
+    outlived: u32,
     /// Whether it has had a place in the fold.
     placed: bool,
 }
@@ -82,7 +84,7 @@ impl Waiter {
             abandoned: 0,
             retried: false,
             passed_over: false,
-            fell_back: false,
+            outlived: 0,
             placed: false,
         }
     }
@@ -169,23 +171,26 @@ impl Waiter {
 
     /// This caller wants the outcome of a flight, and none that was there before.
     pub(crate) fn wants_a_flight(&mut self) {
-        self.lane = Lane::Requested;
+        if self.may_find_something() {
+            self.lane = Lane::Requested;
+        }
         self.cause = Cause::Requested;
     }
 
     /// This caller has no way to return an error: it runs the body, together with others of this
-    /// process that have to. Giving up never starts a herd. It waits for another's body for as long again, and then it
-    /// runs its own: that one may hang.
+    /// process that have to. Giving up never starts a herd.
     ///
     /// The answer is `false` when that was in vain before: to try it again would be to queue, each
     /// caller running the body and all others waiting for nothing.
     pub(crate) fn fall_back(&mut self, cause: Cause) -> bool {
-        let first = !std::mem::replace(&mut self.fell_back, true);
-        if first {
-            let clocks = self.policy.clocks();
-            self.deadline = clocks.wait().map(|_| now() + clocks.fallback());
-        }
-        self.go_alone(cause) || first
+        self.deadline.take().is_some() | self.go_alone(cause)
+    }
+
+    /// How long a body has that this caller runs behind its flight. Whatever hangs must hold nobody for ever, and
+    /// whatever is slow must not be run by everybody: each one that is over its time leaves the next twice as much.
+    pub(super) fn fallback(&self) -> Duration {
+        let doubled = 1 << self.outlived.min(10);
+        self.policy.clocks().fallback().saturating_mul(doubled)
     }
 
     /// This caller runs the body, together with others of this process that have to. It still waits no
@@ -295,6 +300,10 @@ impl Waiter {
             Verdict::Abandoned | Verdict::AbandonedForGood => Some(Turn::Error(Error::Abandoned {
                 namespace: namespace(),
             })),
+            Verdict::Outlived if self.lane == Lane::Solo => {
+                self.outlived += 1;
+                None
+            }
             Verdict::Outlived | Verdict::GaveWay => {
                 self.cause = Cause::Takeover;
                 None

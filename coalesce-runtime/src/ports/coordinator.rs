@@ -54,7 +54,7 @@ pub trait Coordinator: fmt::Debug + Send + Sync + 'static {
     fn clock(&self, key: &Key) -> ServerClock;
 
     /// Some call site of this process takes payloads of so many bytes, and none takes more than the most that was said so
-    /// far (1 MiB where nothing was). Said at each call, and no round trip.
+    /// far. Said at each call, and no round trip.
     ///
     /// A coordinator that others can write to cuts what is longer: an envelope that is cut is a miss. One that stands
     /// before another passes it on.

@@ -28,7 +28,7 @@ pub enum Error {
         /// The error's own message, when it has one.
         message: Option<Arc<str>>,
     },
-    /// Flight after flight ended without an outcome: the body panics, or its task is dropped.
+    /// Flight after flight ended without an outcome: the body panics.
     Abandoned {
         /// The call site's namespace.
         namespace: Arc<str>,

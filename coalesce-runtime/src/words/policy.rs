@@ -252,8 +252,9 @@ impl Policy {
 
     /// The same policy with another ceiling for encoded values, in bytes: [`Policy::MAX_PAYLOAD`] at most.
     ///
-    /// A process does not read from Redis what is longer than the highest ceiling of its calls so far: that is a miss. So
-    /// while a deploy raises it, processes of the version before run their bodies where a value is above theirs.
+    /// A process does not read from Redis what is longer than 16 MiB, or than the highest ceiling of its calls so far
+    /// where that is more: that is a miss. So while a deploy raises it above that, processes of the version before run
+    /// their bodies where a value is above theirs.
     #[must_use]
     pub fn max_payload(self, max_payload: usize) -> Self {
         Self {

@@ -36,6 +36,10 @@ pub(super) struct Profile {
     payload: Arc<AtomicUsize>,
 }
 
+/// Payloads of so many bytes are taken whatever the call sites of this process say: those of another deployment may store
+/// more.
+const TAKEN: usize = 16 * Policy::DEFAULT_MAX_PAYLOAD;
+
 impl Profile {
     pub(super) fn new(address: Address, deadline: Duration) -> Result<Self, UrlProblem> {
         // A deadline of 0 would mean none to the client.
@@ -45,7 +49,7 @@ impl Profile {
             tls: address.tls,
             config: config(address)?,
             deadline,
-            payload: Arc::new(Policy::DEFAULT_MAX_PAYLOAD.into()),
+            payload: Arc::new(TAKEN.into()),
         })
     }
 
@@ -89,6 +93,7 @@ impl Profile {
     pub(super) fn take(&self, payload: usize) {
         // Nearly always it is there: a call costs a look and no write.
         if self.payload.load(Ordering::Relaxed) < payload {
+            let payload = payload.min(Policy::MAX_PAYLOAD);
             self.payload.fetch_max(payload, Ordering::Relaxed);
         }
     }

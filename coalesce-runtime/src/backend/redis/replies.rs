@@ -190,6 +190,7 @@ fn renewed(answer: Value) -> Result<RenewAnswer, Fault> {
     match &*answer {
         b"held" => Ok(RenewAnswer::Held),
         b"lost" => Ok(RenewAnswer::Lost),
+        b"foreign" => Err(Fault::ForeignType),
         b"refused" => Err(Fault::Refused),
         digits => {
             let at = number(digits).ok_or(Fault::Garbled)?;

@@ -97,13 +97,24 @@ fn a_lock_that_is_not_ours_is_foreign() {
 
 #[test]
 fn renew_answers_in_order_and_for_all() {
-    let fields = || ["held", "lost", "refused", "1790000000123456", "soon"].map(bulk);
+    let fields = || {
+        [
+            "held",
+            "lost",
+            "foreign",
+            "refused",
+            "1790000000123456",
+            "soon",
+        ]
+        .map(bulk)
+    };
     let at = ServerTime::from_micros(1_790_000_000_123_456);
     assert_eq!(
-        said("renewed", fields()).renew(5),
+        said("renewed", fields()).renew(6),
         Ok(vec![
             Ok(RenewAnswer::Held),
             Ok(RenewAnswer::Lost),
+            Err(Fault::ForeignType),
             Err(Fault::Refused),
             Ok(RenewAnswer::Fenced { at }),
             Err(Fault::Garbled),

@@ -78,11 +78,14 @@ impl Shared {
         client: &Client,
     ) -> Result<Option<Bytes>, Fault> {
         let call = self.names.look(key, self.nodes.profile.last_byte());
-        let second = answer_of(self.start(&LOOK, call, Said::look)).await;
-        if second != Ok(Some(first)) {
+        let Ok(second) = answer_of(self.start(&LOOK, call, Said::look)).await else {
+            // That scripts have no answer says nothing about this connection, and such a state is a miss.
+            return Ok(Some(first));
+        };
+        if second.as_ref() != Some(&first) {
             node.reads.distrust(client);
         }
-        second
+        Ok(second)
     }
 
     /// One run for many locks; in a cluster one for each, since a run reaches one slot.

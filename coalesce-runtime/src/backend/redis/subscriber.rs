@@ -42,6 +42,8 @@ pub(super) struct State {
     /// Whether what is confirmed is confirmed on the present connection.
     pub(super) sound: bool,
     pub(super) refused_until: Option<Instant>,
+    /// How it was refused last.
+    refusal: Fault,
     next_refusal: Duration,
     /// Anybody who may publish can send another key's message, as often as he likes.
     distrust: Limiter,
@@ -58,6 +60,7 @@ impl Subscriber {
                 registry: Registry::default(),
                 sound: false,
                 refused_until: None,
+                refusal: Fault::Refused,
                 next_refusal: REFUSED[0],
                 distrust: Limiter::default(),
             }),
@@ -84,7 +87,7 @@ impl Subscriber {
     pub(super) fn join(&self, name: &str, key: &Key) -> Result<(Ear, Confirmation), Fault> {
         let mut state = self.state();
         if state.is_refused(now()) {
-            return Err(Fault::Refused);
+            return Err(state.refusal);
         }
         if !self.line.is_connected() {
             return Err(Fault::Disconnected);
@@ -181,7 +184,8 @@ impl State {
         self.refused_until.is_some_and(|until| now < until)
     }
 
-    pub(super) fn note_refusal(&mut self, now: Instant) {
+    pub(super) fn note_refusal(&mut self, refusal: Fault, now: Instant) {
+        self.refusal = refusal;
         self.refused_until = Some(now + self.next_refusal);
         self.next_refusal = (2 * self.next_refusal).min(REFUSED[1]);
     }

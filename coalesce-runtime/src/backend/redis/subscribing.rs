@@ -148,7 +148,7 @@ impl Conversation {
         let mut state = self.subscriber.state();
         state.sound = false;
         if fault.is_a_refusal() {
-            state.note_refusal(now());
+            state.note_refusal(fault, now());
         }
         // A client that is not connected is at it by itself.
         if line.is_connected() {

@@ -117,7 +117,7 @@ fn a_body_that_outlives_pending_is_taken_over_once_at_a_time() {
         .filter(|answer| matches!(&answer.error, Some(text) if text.contains("wait timeout")))
         .map(|answer| (answer.answered - answer.arrived) / 1_000)
         .collect();
-    let in_time = |waited: &u64| (5_000..=6_000).contains(waited);
+    let in_time = |waited: &u64| (5_000..=7_000).contains(waited);
     assert!(gave_up.iter().all(in_time), "{gave_up:?}");
     assert_eq!(gave_up.len() + runs, 15, "everybody else ran the body");
     assert!((2..=3).contains(&runs), "{runs} runs");

@@ -1,6 +1,6 @@
 //! Redis answers, but refuses: no memory, no writing, no entry.
 
-use coalesce_rig::{Burst, Ledger, RedisServer, Site};
+use coalesce_rig::{Burst, Ledger, Pod, RedisServer, Site};
 
 use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, load, logged_pod, meanwhile};
 
@@ -207,9 +207,10 @@ fn a_password_that_is_wrong_or_changed_delays_nobody_and_is_told_to_nobody() {
         4,
         "once in each process"
     );
-    for pod in &mut scene.pods {
-        assert_eq!(pod.state().last_fault, "denied");
-    }
+    eventually("all of them know why", || {
+        let mut states = scene.pods.iter_mut().map(Pod::state);
+        states.all(|state| state.last_fault == "denied")
+    });
     ask(&scene, &pass(SECRET));
     scene.recovers();
     scene.join(logged_pod(&url, &scene.ledger, &log(4)));

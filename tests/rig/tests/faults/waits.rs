@@ -19,8 +19,8 @@ const WAIT: (&str, Duration) = ("RIG_WAIT", Duration::from_secs(3));
 /// It has to be shorter. At its end the callers who wait beside the leader ask again, and others do who hear nothing.
 const PENDING: (&str, &str) = ("RIG_PENDING", "2s");
 
-/// P4: a second more, and another for a busy machine.
-const LONGEST_WAIT: Duration = Duration::from_secs(3 + 1 + 1);
+/// P4: a second more, and two for a busy machine.
+const LONGEST_WAIT: Duration = Duration::from_secs(3 + 1 + 2);
 
 /// Callers come before, at and behind the fault.
 const GAP_MS: u64 = 150;
@@ -120,25 +120,35 @@ fn calls_end_in_time(scene: &mut Scene, trouble: Trouble) -> bool {
         calm_until = now_micros();
     }
     scene.recovers();
-    if scene.asked_in_vain(began..calm_until) {
+    if scene.asked_in_vain(began..calm_until) || stood_still(scene, began) {
         return false;
     }
-    // Who cannot ask runs the body once in each process, and where the first has outlived its lock once more; who can
-    // leads behind that one. Of the other function everybody is told of it.
+    // Who cannot ask runs the body once in each process, and once more where that has outlived its time while somebody
+    // still waited; who can leads behind it. Of the other function everybody is told of it.
     let all = PODS * CALLERS;
-    let (ran, unavailable) = if hears {
-        ([2, 2], 0)
+    let (most, of_strict, unavailable) = if hears {
+        (2..=2, 2, 0)
     } else {
-        ([PODS + 1, 1], all - 1)
+        (PODS + 1..=2 * PODS, 1, all - 1)
     };
     let ends = |ran, unavailable| Ends {
         values: ran,
         timeouts: all - ran - unavailable,
         unavailable,
     };
-    let expected = [ends(ran[0], 0), ends(ran[1], unavailable)];
-    assert_eq!((found, runs), (expected, ran), "{trouble:?}");
+    let expected = [ends(runs[0], 0), ends(of_strict, unavailable)];
+    assert_eq!((found, runs[1]), (expected, of_strict), "{trouble:?}");
+    assert!(most.contains(&runs[0]), "{trouble:?}: {runs:?} runs");
     true
+}
+
+/// Whether a process stood still since then for so long that others are late.
+fn stood_still(scene: &Scene, since: u64) -> bool {
+    let stood = scene.ledger.standstills();
+    let late = |span: &std::ops::RangeInclusive<u64>| {
+        *span.end() > since && span.end() - span.start() > 300_000
+    };
+    stood.iter().any(|(_, span)| late(span))
 }
 
 fn scene() -> Scene {

@@ -3,10 +3,11 @@
 -- KEYS  lock, state; lock, state; ...
 -- ARGV  nonce; then for each pair: token, the mark at its election, lease in ms, microseconds of the moment until
 --       which a lock that is gone may be taken again
--- Says  nonce, 'renewed', for each pair 'held' | 'lost' | 'refused' | digits of the moment since which it
---       is fenced; and the time
+-- Says  nonce, 'renewed', for each pair 'held' | 'lost' | 'foreign' | 'refused' | digits of the moment since which
+--       it is fenced; and the time
 --
--- Each pair is tried on its own: one key of a foreign type must not cost a hundred others their lease.
+-- Each pair is tried on its own: one key of a foreign type must not cost a hundred others their lease. Such a key has
+-- no other leader: it is no reason to send the callers of this one away.
 
 local function renew(lock, state, token, mark, lease, retake_until)
   local holder, fenced = holder_of(lock)
@@ -26,7 +27,7 @@ for pair = 1, #KEYS / 2 do
   local at = 4 * pair - 2
   local fine, answer = pcall(renew, KEYS[2 * pair - 1], KEYS[2 * pair], unpack(ARGV, at, at + 3))
   local text = type(answer) == 'table' and answer.err or answer
-  said[#said + 1] = fine and answer or string.find(text, 'WRONGTYPE', 1, true) and 'lost' or 'refused'
+  said[#said + 1] = fine and answer or string.find(text, 'WRONGTYPE', 1, true) and 'foreign' or 'refused'
 end
 said[#said + 1] = now
 return said
