@@ -141,7 +141,7 @@ async fn a_refused_subscription_is_a_fault_and_no_reply_goes_astray() {
             tokio::join!(coordinator.listen(&key), coordinator.read(&key), async {
                 coordinator.begin(&key, &begin(token)).await
             });
-        assert_eq!(heard.err(), Some(Fault::Refused));
+        assert_eq!(heard.err(), Some(Fault::Denied));
         assert_eq!(read, Ok(None));
         assert_eq!(begun, Ok(LEAD));
     }

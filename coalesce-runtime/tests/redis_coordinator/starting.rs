@@ -83,7 +83,7 @@ async fn a_wrong_password_is_a_degraded_start_that_is_healed_by_the_right_one() 
         .await
         .unwrap();
     let last = coordinator.health().last_fault;
-    assert_eq!(last.map(|last| last.fault), Some(Fault::Refused));
+    assert_eq!(last.map(|last| last.fault), Some(Fault::Denied));
     assert!(coordinator.read(&key(1)).await.is_err());
     server.ask(&["ACL", "SETUSER", "app", ">new"]);
     soon("it is let in", async || {

@@ -78,10 +78,8 @@ impl Shared {
         client: &Client,
     ) -> Result<Option<Bytes>, Fault> {
         let call = self.names.look(key, self.nodes.profile.last_byte());
-        let Ok(second) = answer_of(self.start(&LOOK, call, Said::look)).await else {
-            // That scripts have no answer says nothing about this connection, and such a state is a miss.
-            return Ok(Some(first));
-        };
+        // That scripts have no answer says nothing about this connection.
+        let second = answer_of(self.start(&LOOK, call, Said::look)).await?;
         if second.as_ref() != Some(&first) {
             node.reads.distrust(client);
         }
