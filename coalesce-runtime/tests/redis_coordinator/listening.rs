@@ -177,9 +177,7 @@ async fn a_message_of_another_key_is_not_passed_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_other_keys_messages_costs_one_connection_in_ten_seconds() {
     let server = RedisServer::start();
-    // Nothing else may be given up because a busy machine is slow.
-    let coordinator = RedisCoordinator::connect(server.settings().deadline(5 * SECOND)).await;
-    let coordinator = coordinator.unwrap();
+    let coordinator = server.coordinator().await;
     let mut listeners = Vec::new();
     for number in 1..=20 {
         listeners.push(coordinator.listen(&key(number)).await.unwrap());

@@ -18,7 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub(crate) trait Coordinated {
     fn settings(&self) -> RedisSettings;
 
+    /// With five times the usual deadline: a machine may be busy, and few tests are about how long a question takes.
     async fn coordinator(&self) -> RedisCoordinator {
+        let settings = self.settings().deadline(5 * 250 * MS);
+        RedisCoordinator::connect(settings).await.unwrap()
+    }
+
+    /// With the usual deadline, for tests that are about it.
+    async fn usual(&self) -> RedisCoordinator {
         RedisCoordinator::connect(self.settings()).await.unwrap()
     }
 }

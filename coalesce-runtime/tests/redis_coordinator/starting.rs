@@ -9,7 +9,7 @@ use crate::scene::{Coordinated, LEAD, LEAST, SECOND, begin, grant_least, key, so
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_three_connections_and_none_after_closing() {
     let server = RedisServer::start();
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     let health = coordinator.health();
     assert!(health.connected && health.subscribed);
     assert_eq!(health.breaker, BreakerState::Closed);
@@ -28,7 +28,7 @@ async fn there_are_three_connections_and_none_after_closing() {
 async fn dropping_it_closes_the_connections_too() {
     let server = RedisServer::start();
     for _ in 0..3 {
-        let coordinator = server.coordinator().await;
+        let coordinator = server.usual().await;
         let _listener = coordinator.listen(&key(1)).await.unwrap();
     }
     eventually("no connection is left", || server.clients() == 0);
@@ -37,7 +37,7 @@ async fn dropping_it_closes_the_connections_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_does_not_wait_for_a_frozen_server() {
     let server = RedisServer::start();
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     server.freeze();
     let asked = std::time::Instant::now();
     coordinator.close().await.unwrap();
@@ -95,7 +95,7 @@ async fn a_wrong_password_is_a_degraded_start_that_is_healed_by_the_right_one() 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_prefixes_share_nothing() {
     let server = RedisServer::start();
-    let one = server.coordinator().await;
+    let one = server.usual().await;
     let two = RedisCoordinator::connect(server.settings().prefix("shop"))
         .await
         .unwrap();
@@ -122,7 +122,7 @@ async fn a_wrong_url_is_said_at_once_and_nothing_of_it_is_shown() {
 fn a_coordinator_outlives_the_runtime_that_it_was_made_on() {
     let server = RedisServer::start();
     let runtime = || tokio::runtime::Runtime::new().unwrap();
-    let coordinator = runtime().block_on(server.coordinator());
+    let coordinator = runtime().block_on(server.usual());
     for number in 0..3 {
         runtime().block_on(async {
             let asked = std::time::Instant::now();

@@ -24,7 +24,7 @@ async fn works(coordinator: &RedisCoordinator, number: u32) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_server_costs_a_deadline_then_nothing_and_is_back_at_once() {
     let server = RedisServer::start();
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     assert!(works(&coordinator, 1).await);
     server.freeze();
     let mut faults = Vec::new();
@@ -61,7 +61,7 @@ async fn a_frozen_server_costs_a_deadline_then_nothing_and_is_back_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_that_comes_back_is_found_again() {
     let server = RedisServer::start();
-    let (port, coordinator) = (server.port(), server.coordinator().await);
+    let (port, coordinator) = (server.port(), server.usual().await);
     let mut listener = coordinator.listen(&key(1)).await.unwrap();
     drop(server);
     soon("its absence is noticed", async || {
@@ -81,7 +81,7 @@ async fn a_killed_server_that_comes_back_is_found_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_write_keeps_nobody_from_reading() {
     let server = RedisServer::start();
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     assert!(works(&coordinator, 1).await);
     server.ask(&["CLIENT", "PAUSE", "3000", "WRITE"]);
     for number in 0..10 {
@@ -98,7 +98,7 @@ async fn a_paused_write_keeps_nobody_from_reading() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_connection_that_is_dead_is_noticed() {
     let server = RedisServer::start();
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     let ids = |server: &RedisServer| {
         let list = server.ask(&["CLIENT", "LIST"]);
         let ids = list.lines().filter_map(|line| line.split(' ').next());
@@ -166,7 +166,7 @@ async fn a_port_that_accepts_and_never_answers_does_not_hold_up_the_start() {
 async fn an_endless_script_is_bypassed_and_survived() {
     let server = RedisServer::start();
     server.ask(&["CONFIG", "SET", "busy-reply-threshold", "100"]);
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     let mut busy = server.connection();
     let hog = std::thread::spawn(move || busy.command(&["EVAL", "while true do end", "0"]));
     soon("it is busy", async || {
@@ -184,7 +184,7 @@ async fn an_endless_script_is_bypassed_and_survived() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_connection_cut_again_and_again_loses_answers_and_never_mixes_them() {
     let server = RedisServer::start();
-    let coordinator = server.coordinator().await;
+    let coordinator = server.usual().await;
     let started = Instant::now();
     let (mut round, mut answered) = (0, 0);
     while started.elapsed() < 2 * SECOND {
