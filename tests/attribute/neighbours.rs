@@ -102,6 +102,7 @@ impl tracing::Subscriber for Spans {
 async fn span_covers_the_execution_above_and_the_call_below() {
     ready().await;
     let spans = Spans::default();
+    coalesce_rig::hear_everything();
     let _guard = tracing::subscriber::set_default(spans.clone());
     for _ in 0..2 {
         assert_eq!(above(1, "a").await + below(1, "a").await, 4);

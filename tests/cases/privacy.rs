@@ -86,6 +86,7 @@ async fn neither_logs_nor_errors_say_what_was_asked_for() {
     // With one subscriber alone, a test in another thread that meets an event first, and has no
     // subscriber, would silence that event for every thread.
     let _another = tracing::Dispatch::new(lines.clone());
+    coalesce_rig::hear_everything();
     let _guard = tracing::subscriber::set_default(lines.clone());
     let mut scene = Scene::new();
     let (pod, gate) = (scene.pod().await, Gate::closed());

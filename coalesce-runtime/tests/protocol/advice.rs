@@ -85,6 +85,7 @@ pub(crate) fn logged() -> (Arc<Mutex<Vec<u8>>>, DefaultGuard) {
     let writer = Log::default();
     let written = Arc::clone(&writer.0);
     let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    coalesce_rig::hear_everything();
     let guard = tracing::subscriber::set_default(subscriber.with_ansi(false).finish());
     (written, guard)
 }

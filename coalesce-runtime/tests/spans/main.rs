@@ -22,6 +22,7 @@ const OTHER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const LEADER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 fn subscribe(level: Level) -> (Seen, DefaultGuard) {
+    coalesce_rig::hear_everything();
     let seen = Seen::default();
     let shown = seen.clone().with_filter(LevelFilter::from_level(level));
     let subscriber = tracing_subscriber::registry().with(shown);

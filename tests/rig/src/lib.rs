@@ -16,6 +16,7 @@ mod fleet;
 mod folder;
 mod leaks;
 mod ledger;
+mod listeners;
 mod monitor;
 mod orders;
 mod pod;
@@ -32,6 +33,7 @@ pub use checker::{Checker, Expectation, Findings, InVain, Reason, Standstills, b
 pub use fleet::Fleet;
 pub use leaks::{Leaks, Patience};
 pub use ledger::{Ledger, Run, now_micros};
+pub use listeners::hear_everything;
 pub use monitor::{Command, Monitor, Traffic};
 pub use orders::{Answer, Burst, Fails, Order, Page, PodState, Site, Tally};
 pub use pod::{Pod, fleet};
