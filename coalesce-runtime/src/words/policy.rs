@@ -137,9 +137,9 @@ impl Clocks {
         self.wait
     }
 
-    /// How long a caller that fell back to running the body waits for another that did, at most.
+    /// How long the first body has that a caller runs behind a flight it gave up, before another is run for those who wait.
     ///
-    /// It is no less than what it has waited before: its body may be slower than `pending` says, and those who give
+    /// It is no less than what they have waited before: their body may be slower than `pending` says, and those who give
     /// up together must not all run it.
     pub(crate) fn fallback(&self) -> Duration {
         const SLACK: Duration = Duration::from_secs(1);

@@ -113,15 +113,6 @@ impl Nemesis {
     /// Does it: where, and for how many microseconds.
     fn inflict(&mut self, stage: &mut Stage, fault: Fault) -> Option<(usize, u64)> {
         match fault {
-            Fault::PodKill | Fault::PodStop | Fault::PodStopPastLease => {
-                self.hurt_pod(stage, fault)
-            }
-            Fault::Delay
-            | Fault::Stall
-            | Fault::Swallow
-            | Fault::LoseMessages
-            | Fault::Corrupt
-            | Fault::TurnAway => self.hurt_way(stage, fault),
             Fault::Cut => {
                 let how = [Cut::Close, Cut::Reset, Cut::HalfClose];
                 stage.servers.proxy()?.cut(*self.dice.choice(&how)?);
@@ -134,6 +125,8 @@ impl Nemesis {
                 stage.servers.proxy()?.lose_replies(times, asked, cuts);
                 Some((0, self.span(300, 600)))
             }
+            _ if fault.is_of_pods() => self.hurt_pod(stage, fault),
+            _ if fault.is_of_way() => self.hurt_way(stage, fault),
             _ => self.hurt_server(stage, fault),
         }
     }
@@ -212,12 +205,8 @@ impl Nemesis {
             }
             Fault::RefuseWrites => stage.servers.tell(&["CONFIG", "SET", "maxmemory", "1"]),
             Fault::Flush => stage.servers.tell(&["FLUSHALL"]),
-            Fault::DeleteLocks => each_key(stage, "*:lock:*", |server, key| {
-                server.command(&["DEL", key]);
-            }),
-            Fault::DeleteStates => each_key(stage, "*:state:*", |server, key| {
-                server.command(&["DEL", key]);
-            }),
+            Fault::DeleteLocks => each_key(stage, "*:lock:*", delete),
+            Fault::DeleteStates => each_key(stage, "*:state:*", delete),
             Fault::Garbage => each_key(stage, "*:state:*", |server, key| {
                 server.command(&["SET", key, "nobody's", "KEEPTTL", "XX"]);
             }),
@@ -275,23 +264,20 @@ impl Wound {
             }
             Fault::ForeignType => each_key(stage, "*:lock:*", |server, key| {
                 if server.ask(&["TYPE", key]) == "list" {
-                    server.command(&["DEL", key]);
+                    delete(server, key);
                 }
             }),
             Fault::ForbidScripts | Fault::ForbidMessages => forbid(stage, "+@all"),
-            Fault::Delay
-            | Fault::Stall
-            | Fault::Swallow
-            | Fault::LoseMessages
-            | Fault::Corrupt
-            | Fault::TurnAway => {
-                if let Some(proxy) = stage.servers.proxy() {
-                    proxy.set(Mode::Pass);
-                }
-            }
             Fault::LoseReplies => {
                 if let Some(proxy) = stage.servers.proxy() {
                     proxy.lose_replies(0, |_| false, false);
+                }
+            }
+            // It is over at once.
+            Fault::Cut => {}
+            fault if fault.is_of_way() => {
+                if let Some(proxy) = stage.servers.proxy() {
+                    proxy.set(Mode::Pass);
                 }
             }
             _ => {}
@@ -309,6 +295,10 @@ fn each_key(stage: &Stage, pattern: &str, act: impl Fn(&RedisServer, &str)) {
             act(server, &key.text());
         }
     }
+}
+
+fn delete(server: &RedisServer, key: &str) {
+    server.command(&["DEL", key]);
 }
 
 /// On every server that runs, for another may lead by the time of healing. Who starts again knows nothing of it.

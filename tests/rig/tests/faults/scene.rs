@@ -229,11 +229,7 @@ impl<T: Topology> Scene<T> {
     /// How often the server has answered with this error.
     pub(crate) fn refusals(&self, error: &str) -> u64 {
         let servers = self.server.servers().into_iter();
-        let counts = servers.filter_map(|server| {
-            let count = server.info("errorstats", &format!("errorstat_{error}"))?;
-            count.strip_prefix("count=")?.parse::<u64>().ok()
-        });
-        counts.sum()
+        servers.map(|server| server.errors(error)).sum()
     }
 
     /// Replies of another request that the pods have noticed so far. Each costs a connection.
