@@ -31,35 +31,82 @@ fn resident() -> u64 {
     told.trim().parse().expect("a number")
 }
 
-/// Calls each of these keys once.
-async fn call(coalescer: &Coalescer, keys: std::ops::Range<u64>) {
+/// Each of these processes calls each of these keys once, all at about the same time.
+async fn call(fleet: &[Coalescer], keys: std::ops::Range<u64>, body: Duration) {
     for first in keys.clone().step_by(usize::try_from(AT_ONCE).expect("few")) {
         let calls: Vec<_> = (first..(first + AT_ONCE).min(keys.end))
-            .map(|key| {
+            .flat_map(|key| fleet.iter().map(move |coalescer| (coalescer, key)))
+            .map(|(coalescer, key)| {
                 let call = coalescer.call("many::keys").key(key);
-                tokio::spawn(call.run(move || async move { key }))
+                let call = call.run(move || async move {
+                    tokio::time::sleep(body).await;
+                    key
+                });
+                (tokio::spawn(call), key)
             })
             .collect();
-        for (call, key) in calls.into_iter().zip(first..) {
+        for (call, key) in calls {
             assert_eq!(call.await.expect("an answer"), key);
         }
     }
 }
 
-/// Memory after `before` keys, and how much it has grown `more` keys later.
-async fn growth(coalescer: &Coalescer, before: u64, more: u64) -> u64 {
-    call(coalescer, 0..before).await;
+/// How much memory has grown between `before` keys and `more` keys later.
+async fn growth(fleet: &[Coalescer], before: u64, more: u64, body: Duration) -> u64 {
+    call(fleet, 0..before, body).await;
     let then = resident();
     let started = Instant::now();
-    call(coalescer, before..before + more).await;
+    call(fleet, before..before + more, body).await;
     let grown = resident().saturating_sub(then);
     println!(
         "{more} keys behind {then} KiB: {grown} KiB more, {:?}",
         started.elapsed()
     );
-    assert_eq!(coalescer.in_flight(), 0);
-    assert_eq!(coalescer.counts().executions, before + more);
+    for coalescer in fleet {
+        assert_eq!(coalescer.in_flight(), 0);
+    }
     grown
+}
+
+/// In one process, with bodies that take no time.
+async fn growth_alone(coalescer: Coalescer, before: u64, more: u64) -> u64 {
+    let fleet = [coalescer];
+    let grown = growth(&fleet, before, more, Duration::ZERO).await;
+    assert_eq!(fleet[0].counts().executions, before + more);
+    grown
+}
+
+/// In two processes, of which one waits for the body of the other, as a rule.
+async fn growth_with_followers(server: &RedisServer, before: u64, more: u64) -> u64 {
+    let mut fleet = Vec::new();
+    for _ in 0..2 {
+        let coalescer = builder().redis(server.url()).build().await;
+        fleet.push(coalescer.expect("a coalescer"));
+    }
+    let grown = growth(&fleet, before, more, Duration::from_millis(2)).await;
+    let followed: u64 = fleet.iter().map(|one| one.counts().followed).sum();
+    println!("{followed} calls waited for a body of the other process");
+    assert!(followed * 2 > before + more, "{followed} calls followed");
+    for coalescer in &fleet {
+        eventually("a subscription is left", || coalescer.subscriptions() == 0).await;
+    }
+    grown
+}
+
+/// What is left is the set in which the fleet's namespaces are told.
+async fn nothing_is_left_in(server: &RedisServer) {
+    let keys = || server.command(&["DBSIZE"]).number();
+    eventually("keys are left", || keys() <= 1).await;
+    let left = server.command(&["KEYS", "*"]).list();
+    assert_eq!(left[0].text(), "coalesce:namespaces");
+}
+
+async fn eventually(otherwise: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "{otherwise}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 fn alone(test: impl Future<Output = ()>) {
@@ -80,38 +127,39 @@ fn builder() -> CoalescerBuilder {
 fn a_hundred_thousand_keys_leave_nothing_in_the_process() {
     alone(async {
         let coalescer = builder().in_process().build().await.expect("a coalescer");
-        let grown = growth(&coalescer, 30_000, 100_000).await;
+        let grown = growth_alone(coalescer, 30_000, 100_000).await;
         assert!(grown < GROWTH, "{grown} KiB");
     });
 }
 
-/// Row 47. A minute or more, so only on request.
+#[test]
+fn twenty_thousand_keys_leave_nothing_in_the_processes_nor_in_redis() {
+    alone(async {
+        let server = RedisServer::start();
+        let grown = growth_with_followers(&server, 10_000, 20_000).await;
+        assert!(grown < GROWTH, "{grown} KiB");
+        nothing_is_left_in(&server).await;
+    });
+}
+
+/// Row 47. Minutes, so only on request.
 #[test]
 #[ignore = "slow: cargo test --release -p coalesce-rig --test many_keys -- --ignored"]
 fn a_million_keys_leave_nothing_in_the_process() {
     alone(async {
         let coalescer = builder().in_process().build().await.expect("a coalescer");
-        let grown = growth(&coalescer, 100_000, 1_000_000).await;
+        let grown = growth_alone(coalescer, 100_000, 1_000_000).await;
         assert!(grown < GROWTH, "{grown} KiB");
     });
 }
 
 #[test]
-fn twenty_thousand_keys_leave_nothing_in_the_process_nor_in_redis() {
+#[ignore = "slow: cargo test --release -p coalesce-rig --test many_keys -- --ignored"]
+fn a_million_keys_leave_nothing_in_the_processes_nor_in_redis() {
     alone(async {
         let server = RedisServer::start();
-        let builder = builder().redis(server.url());
-        let coalescer = builder.build().await.expect("a coalescer");
-        let grown = growth(&coalescer, 10_000, 20_000).await;
+        let grown = growth_with_followers(&server, 100_000, 1_000_000).await;
         assert!(grown < GROWTH, "{grown} KiB");
-        assert_eq!(coalescer.subscriptions(), 0);
-        let end = Instant::now() + Duration::from_secs(20);
-        // What is left is the set in which the fleet's namespaces are told.
-        while server.command(&["DBSIZE"]).number() > 1 {
-            assert!(Instant::now() < end, "keys are left");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        let left = server.command(&["KEYS", "*"]).list();
-        assert_eq!(left[0].text(), "coalesce:namespaces");
+        nothing_is_left_in(&server).await;
     });
 }

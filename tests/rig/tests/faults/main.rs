@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, and says what it has done"
 )]
 
+mod bursts;
 mod chaos;
 mod cluster;
 mod crashes;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use coalesce_rig::{Burst, Ledger, Mode, RedisServer, Site, now_micros};
+use coalesce_rig::{Ledger, Mode, RedisServer, Site, now_micros};
 
 use crate::scene::{BESIDE_BODIES, MS, Scene, eventually, fleet, load, meanwhile};
 
@@ -92,13 +92,7 @@ fn followers_of_a_fleet_that_hears_nothing_are_a_poll_late_at_most() {
     let mut scene = Scene::behind_proxy(4);
     for round in 0..20 {
         scene.proxy().set(Mode::SwallowMessages);
-        let key = scene.new_key();
-        scene.burst(&Burst {
-            keys: vec![key.clone()],
-            body_ms: 10 * round,
-            ..Burst::of(Site::InFlight, 3)
-        });
-        assert_eq!(scene.runs_of(&key), 1);
+        scene.shares_a_run_of(Site::InFlight, 10 * round);
     }
     // Where the bodies took any time, there were callers to tell of their end.
     let lost = scene.proxy().faults();

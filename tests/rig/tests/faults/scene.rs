@@ -47,7 +47,7 @@ pub(crate) struct Scene<T = RedisServer> {
     trouble: Vec<RangeInclusive<u64>>,
     aftermath: Vec<RangeInclusive<u64>>,
     busy: Vec<RangeInclusive<u64>>,
-    trouble_since: Option<u64>,
+    pub(crate) trouble_since: Option<u64>,
     /// The tasks of a pod before its first call.
     tasks: usize,
     /// The longest body so far.
@@ -155,44 +155,6 @@ impl<T: Topology> Scene<T> {
         self.bursts += 1;
         // Nothing that would be escaped: tests look for it in Redis.
         format!("key-{}.", self.bursts)
-    }
-
-    /// Three callers in each pod call a new key at once: how many runs that takes.
-    pub(crate) fn runs_of_a_burst(&mut self, site: Site) -> usize {
-        let key = self.new_key();
-        let burst = Burst {
-            keys: vec![key.clone()],
-            body_ms: 50,
-            ..Burst::of(site, 3)
-        };
-        let answers = self.burst(&burst).to_vec();
-        let runs = self.ledger.runs();
-        let runs: Vec<_> = runs.iter().filter(|run| run.key == key).collect();
-        // A pod that heard of the burst when a run of it had ended is none of that run's callers. In trouble each run counts.
-        let calm = self.trouble_since.is_none() && matches!(site, Site::InFlight);
-        let came_late = |place: &usize| {
-            let called = answers
-                .iter()
-                .filter(|a| a.run.as_ref() == Some(&runs[*place].name));
-            let first = called.map(|answer| answer.arrived).min().unwrap_or(0);
-            let ended = |run: &&Run| run.ended.is_some_and(|end| end < first);
-            calm && runs[..*place].iter().any(ended)
-        };
-        (0..runs.len()).filter(|place| !came_late(place)).count()
-    }
-
-    /// A burst is one run, unless the machine was too busy for a deadline: then the next may be.
-    pub(crate) fn shares_a_run(&mut self, site: Site) {
-        for _ in 0..5 {
-            let (began, unanswered) = (now_micros(), self.unanswered());
-            let runs = self.runs_of_a_burst(site);
-            if runs == 1 {
-                return;
-            }
-            assert_ne!(self.unanswered(), unanswered, "{runs} runs");
-            self.was_too_busy(began);
-        }
-        panic!("no burst was one run");
     }
 
     pub(crate) fn runs_of(&self, key: &str) -> usize {
