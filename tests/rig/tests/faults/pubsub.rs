@@ -92,11 +92,12 @@ fn followers_of_a_fleet_that_hears_nothing_are_a_poll_late_at_most() {
     let mut scene = Scene::behind_proxy(4);
     for round in 0..20 {
         scene.proxy().set(Mode::SwallowMessages);
-        scene.shares_a_run_of(Site::InFlight, 10 * round);
+        // Shorter ones can be over before a pod's first question has come to Redis.
+        scene.shares_a_run_of(Site::InFlight, 50 + 10 * round);
     }
-    // Where the bodies took any time, there were callers to tell of their end.
+    // In each round there was somebody to tell of its end.
     let lost = scene.proxy().faults();
-    assert!(lost >= 15, "messages were lost in {lost} rounds");
+    assert!(lost >= 20, "messages were lost in {lost} rounds");
     scene.ends_well(BESIDE_BODIES);
 }
 
