@@ -276,7 +276,10 @@ impl Driver {
             .clock(self.entry.key())
             .surely_before(arrived.for_arrivals_until);
         let verdict = match arrived.envelope.status {
-            Status::TooLarge => Verdict::GoAlone,
+            Status::TooLarge => match self.entry.lent(arrived.envelope.token.into()) {
+                Some(spare) => Verdict::Outcome(spare),
+                None => Verdict::GoAlone,
+            },
             _ => Verdict::Outcome(Outcome::from(arrived.envelope)),
         };
         match until {

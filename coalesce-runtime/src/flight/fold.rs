@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::entry::{Entry, Lane, PATIENCE, Reader, Room, Stage};
 use super::member::Member;
-use super::settlement::Settlement;
+use super::settlement::{Outcome, Settlement};
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 
@@ -118,6 +118,27 @@ impl Fold {
     pub(super) fn close(&self, entry: &Arc<Entry>) {
         let _entries = self.lock();
         entry.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether callers in another lane may wait for the flight of this entry.
+    pub(super) fn is_watched(&self, entry: &Arc<Entry>) -> bool {
+        !self.beside(entry).is_empty()
+    }
+
+    /// Those in another lane who wait for the flight of this entry hear that its value is not stored. They have it here.
+    pub(super) fn lend(&self, entry: &Arc<Entry>, spare: &Outcome) {
+        for other in self.beside(entry) {
+            other.is_lent(spare);
+        }
+    }
+
+    /// The entries of the same key whose drivers ask the coordinator, too.
+    fn beside(&self, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
+        let entries = self.lock();
+        let of = |lane| entries.get(&(lane, entry.key.clone()));
+        let all = [Lane::Shared, Lane::Requested].into_iter().filter_map(of);
+        let others = all.filter(|other| !Arc::ptr_eq(other, entry));
+        others.cloned().collect()
     }
 
     /// Newcomers open an entry of their own and wait for nothing. Those inside who had arrived by `until`, as far as

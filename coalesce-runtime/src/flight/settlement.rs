@@ -28,6 +28,8 @@ pub(crate) enum Verdict {
     Outcome(Outcome),
     /// A stored value, fresh or stale by this policy.
     Stored(Stored, Arc<Policy>),
+    /// A stored mark that the value is one that is never stored, as long as it counts by this policy.
+    Marked(Arc<Policy>),
     /// The flight ended without an outcome.
     Abandoned,
     /// Whoever was to run the body has gone away: whoever still waits starts again.

@@ -309,7 +309,10 @@ impl Waiter {
                 None
             }
             Verdict::StartAgain => None,
-            Verdict::GoAlone => (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone),
+            Verdict::Marked(policy) if !self.reads_like(&policy) => None,
+            Verdict::GoAlone | Verdict::Marked(_) => {
+                (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone)
+            }
             // It was another caller that would rather fail.
             Verdict::Unavailable(_) if self.policy.on_redis_error == OnRedisError::Run => {
                 (!self.go_alone(Cause::FailOpen)).then_some(Turn::Alone)

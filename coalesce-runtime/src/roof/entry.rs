@@ -13,7 +13,7 @@ use super::need::Passage;
 use super::shape::Shape;
 use crate::engine::ask::ReplaceAsk;
 use crate::engine::reading::{Reading, life_of, read};
-use crate::flight::leader::Produced;
+use crate::flight::report::Produced;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::Waiter;
 use crate::format::envelope::{Envelope, Status};
