@@ -159,17 +159,23 @@ impl Driver {
     pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Hold>) {
         self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
-            OnRedisError::Run => {
-                // Without a coordinator as with one.
-                let pending = self.policy.clocks().pending();
-                self.run_solo(granted, pending).await;
-            }
-            OnRedisError::Fail => {
-                self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
-                if let Some(hold) = granted {
-                    self.insist(&hold, LastWord::GivesWay).await;
+            OnRedisError::Run => match self.core.fold.runs_alone(&self.entry) {
+                Some(other) => self.give_way(Verdict::RunsHere(other), granted).await,
+                None => {
+                    // Without a coordinator as with one.
+                    let pending = self.policy.clocks().pending();
+                    self.run_solo(granted, pending).await;
                 }
-            }
+            },
+            OnRedisError::Fail => self.give_way(Verdict::Unavailable(fault), granted).await,
+        }
+    }
+
+    /// Runs nothing, and leaves no lock behind that may have been granted.
+    async fn give_way(&mut self, verdict: Verdict, granted: Option<Hold>) {
+        self.settle(Settlement::for_all(verdict));
+        if let Some(hold) = granted {
+            self.insist(&hold, LastWord::GivesWay).await;
         }
     }
 

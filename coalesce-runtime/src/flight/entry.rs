@@ -47,6 +47,8 @@ pub(crate) struct Entry {
     for_arrivals_until: OnceLock<Instant>,
     /// What a flight of this process that its members may follow left, should its outcome be one that is not stored.
     lent: OnceLock<Outcome>,
+    /// Whether its body runs without a coordinator. Changed only under the fold's lock.
+    pub(super) alone: AtomicBool,
     /// Whether it has left the fold.
     pub(super) closed: AtomicBool,
     /// Rung when it stands elsewhere.
@@ -107,6 +109,7 @@ impl Entry {
             led_in: OnceLock::new(),
             for_arrivals_until: OnceLock::new(),
             lent: OnceLock::new(),
+            alone: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             news: Notify::new(),
             empty: Notify::new(),
@@ -166,6 +169,11 @@ impl Entry {
     pub(super) fn stands(&self, stage: Stage) {
         self.stage.send_replace(stage);
         self.news.notify_waiters();
+    }
+
+    /// Whether nobody is to join it any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// Whether a driver task works for this entry.

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
+
 use super::entry::{Entry, Lane, PATIENCE, Reader, Room, Stage};
 use super::member::Member;
 use super::settlement::{Outcome, Settlement};
@@ -48,7 +50,7 @@ impl Fold {
         let room = returns || self.taken.load(Ordering::Relaxed) < self.limits.entries;
         let previous = entries.get(&(lane, key.clone()));
         let (entry, after) = match previous {
-            Some(entry) if !entry.closed.load(Ordering::Relaxed) => {
+            Some(entry) if !entry.is_closed() => {
                 if !returns && entry.members.load(Ordering::Relaxed) >= self.limits.members {
                     return None;
                 }
@@ -70,15 +72,7 @@ impl Fold {
             entry.stands(Stage::Working);
             reads = entry.next_reader();
         }
-        let stage = entry.stage.subscribe();
-        Some(Member {
-            fold: Arc::clone(self),
-            entry,
-            stage,
-            reads,
-            seated: false,
-            after,
-        })
+        Some(self.member_of(entry, reads, after))
     }
 
     /// Another reader takes the place of one that went away or that keeps silent, if nobody has. 0: no.
@@ -134,11 +128,42 @@ impl Fold {
 
     /// The entries of the same key whose drivers ask the coordinator, too.
     fn beside(&self, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
+        asking_beside(&self.lock(), entry).cloned().collect()
+    }
+
+    /// The body of this entry is to run without a coordinator, unless one in another lane does already: that one. Both
+    /// have asked for themselves, and have nobody else to be one flight by.
+    pub(super) fn runs_alone(&self, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
         let entries = self.lock();
-        let of = |lane| entries.get(&(lane, entry.key.clone()));
-        let all = [Lane::Shared, Lane::Requested].into_iter().filter_map(of);
-        let others = all.filter(|other| !Arc::ptr_eq(other, entry));
-        others.cloned().collect()
+        let mut others = asking_beside(&entries, entry);
+        let other = others.find(|other| other.alone.load(Ordering::Relaxed) && !other.is_closed());
+        entry.alone.store(other.is_none(), Ordering::Relaxed);
+        other.cloned()
+    }
+
+    /// Joins this very entry; `None`: its body has ended by now.
+    pub(crate) fn join_this(self: &Arc<Self>, entry: Arc<Entry>) -> Option<Member> {
+        let _entries = self.lock();
+        (!entry.is_closed()).then(|| {
+            entry.members.fetch_add(1, Ordering::Relaxed);
+            self.member_of(entry, 0, None)
+        })
+    }
+
+    fn member_of(
+        self: &Arc<Self>,
+        entry: Arc<Entry>,
+        reads: Reader,
+        after: Option<watch::Receiver<Stage>>,
+    ) -> Member {
+        Member {
+            fold: Arc::clone(self),
+            stage: entry.stage.subscribe(),
+            entry,
+            reads,
+            seated: false,
+            after,
+        }
     }
 
     /// Newcomers open an entry of their own and wait for nothing. Those inside who had arrived by `until`, as far as
@@ -211,6 +236,16 @@ impl Fold {
         // Nothing that holds this lock can leave the map half changed.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The entries of the key in other lanes whose drivers ask the coordinator.
+fn asking_beside<'a>(
+    entries: &'a HashMap<(Lane, Key), Arc<Entry>>,
+    entry: &'a Arc<Entry>,
+) -> impl Iterator<Item = &'a Arc<Entry>> {
+    let of = |lane| entries.get(&(lane, entry.key.clone()));
+    let all = [Lane::Shared, Lane::Requested].into_iter().filter_map(of);
+    all.filter(|other| !Arc::ptr_eq(other, entry))
 }
 
 fn remove_from(entries: &mut HashMap<(Lane, Key), Arc<Entry>>, entry: &Arc<Entry>) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::entry::Entry;
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::format::traceparent::Traceparent;
 use crate::words::clock::Instant;
@@ -40,6 +41,8 @@ pub(crate) enum Verdict {
     Outlived,
     /// The entry ended for a reason of its own: whoever still waits starts again.
     StartAgain,
+    /// There is nobody to coordinate with, and the body runs for this entry already: whoever waits joins it.
+    RunsHere(Arc<Entry>),
     /// The value is one that is never stored: each process runs the body for itself.
     GoAlone,
     /// The coordinator gave no answer, and the call site wants to know.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coalesce_runtime::coordination::{Coordinator as _, Envelope, ReplaceAsk, Status, Token};
-use coalesce_runtime::{Coalescer, Entry, Key, MemoryCoordinator, Policy};
+use coalesce_runtime::{Coalescer, Entry, Fault, Key, MemoryCoordinator, Policy};
 use tokio::time::Instant;
 
 use crate::fleet::{Fleet, Ledger, MS, in_flight_only, retaining};
@@ -76,4 +76,61 @@ async fn an_oversized_value_of_a_refresh_by_hand_is_shared_in_its_process_by_tho
     assert_eq!(begun.elapsed(), 200 * MS);
     assert_eq!(runs, [1, 1, 1, 2, 2, 1, 2]);
     fleet.assert_nothing_left().await;
+}
+
+/// Whoever is first, and whether BEGIN may have been done or not.
+#[tokio::test(start_paused = true)]
+async fn without_a_coordinator_a_refresh_by_hand_and_calls_beside_it_are_one_run() {
+    let policies = [retaining(60_000, 60_000), retaining(1_000, 60_000)];
+    for (fault, policy, by_hand_first) in [
+        (Fault::Disconnected, &policies[0], true),
+        (Fault::Timeout, &policies[1], true),
+        (Fault::Paused, &policies[1], false),
+        (Fault::Timeout, &policies[0], false),
+    ] {
+        let (way, ledger) = (Way::to(&MemoryCoordinator::new()), Ledger::default());
+        let builder = Coalescer::builder().coordinator(way.clone());
+        let pod = builder.build().await.unwrap();
+        way.cut(fault);
+        let begun = Instant::now();
+        let call = |by_hand: bool| {
+            let entry = entry(&pod, &ledger, policy, 1);
+            tokio::spawn(async move {
+                if by_hand {
+                    entry.refresh().await.0
+                } else {
+                    entry.call().await.0
+                }
+            })
+        };
+        let mut calls = Vec::from([(); 3].map(|()| call(by_hand_first)));
+        tokio::time::sleep(10 * MS).await;
+        calls.extend([(); 3].map(|()| call(!by_hand_first)));
+        for call in calls {
+            assert_eq!(call.await.unwrap(), 1, "{fault:?}");
+        }
+        assert!(begun.elapsed() <= 600 * MS, "{:?}", begun.elapsed());
+        assert_eq!(ledger.runs(), 1, "{fault:?}");
+        // What comes later runs again.
+        assert_eq!(call(true).await.unwrap(), 2);
+        way.heal();
+        pod.shutdown(MS).await;
+        assert_eq!(pod.in_flight(), 0);
+    }
+}
+
+/// It asks for itself, so that its value is stored as soon as there is somebody to store it.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_by_hand_behind_an_outage_waits_for_no_run_that_began_in_it() {
+    let (way, ledger) = (Way::to(&MemoryCoordinator::new()), Ledger::default());
+    let builder = Coalescer::builder().coordinator(way.clone());
+    let pod = builder.build().await.unwrap();
+    let entry = || entry(&pod, &ledger, &retaining(60_000, 60_000), 1);
+    way.cut(Fault::Disconnected);
+    let during = tokio::spawn(entry().call());
+    tokio::time::sleep(10 * MS).await;
+    way.heal();
+    assert_eq!(entry().refresh().await.0, 2);
+    assert_eq!(during.await.unwrap().0, 1);
+    assert_eq!(entry().peek().await.unwrap().unwrap().0, 2);
 }
