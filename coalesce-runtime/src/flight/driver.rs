@@ -1,10 +1,11 @@
 //! The driver: one task per entry asks, follows or leads for all callers of a key in this process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::core::{Core, Counted};
 use super::entry::Entry;
+use super::fold::Fold;
 use super::heartbeat::{Election, Hold};
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -31,7 +32,7 @@ pub(crate) struct Driver {
     /// The trace that it asks in.
     pub(super) trace: Option<Traceparent>,
     settled: bool,
-    working: Option<Counted>,
+    _working: Counted,
 }
 
 impl Driver {
@@ -49,7 +50,7 @@ impl Driver {
             cause,
             trace,
             settled: false,
-            working: Some(core.drivers.one_more()),
+            _working: core.drivers.one_more(),
         }
     }
 
@@ -262,10 +263,13 @@ impl Driver {
         }
     }
 
-    /// Keeps the entry for so long and does nothing: no shutdown waits for that.
-    pub(super) async fn rest(&mut self, pause: Duration) {
-        self.working = None;
-        tokio::time::sleep(pause).await;
+    /// Ends here, and leaves its entry where it is until that is dropped.
+    pub(super) fn retire(mut self) -> Resting {
+        self.settled = true;
+        Resting {
+            fold: Arc::downgrade(&self.core.fold),
+            entry: Arc::clone(&self.entry),
+        }
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
@@ -310,6 +314,21 @@ impl Drop for Driver {
         self.settle(Settlement::for_all(Verdict::Abandoned));
         // A seat that nobody has taken holds the entry that it is in.
         drop(self.entry.take_seat());
+    }
+}
+
+/// An entry that nobody works for, and that keeps its place. No shutdown waits for it, and it keeps nothing else.
+#[derive(Debug)]
+pub(super) struct Resting {
+    fold: Weak<Fold>,
+    entry: Arc<Entry>,
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        if let Some(fold) = self.fold.upgrade() {
+            fold.settle(&self.entry, Settlement::for_all(Verdict::StartAgain));
+        }
     }
 }
 

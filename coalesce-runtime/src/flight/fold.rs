@@ -175,13 +175,12 @@ impl Fold {
         }
     }
 
-    /// The same for whatever entry `key` has, because somebody here invalidated it; nobody inside is told yet.
-    pub(crate) fn detach_key(&self, key: &Key) {
-        let mut entries = self.lock();
-        for lane in [Lane::Shared, Lane::Requested, Lane::Solo] {
-            if let Some(entry) = entries.remove(&(lane, key.clone())) {
-                entry.closed.store(true, Ordering::Relaxed);
-            }
+    /// The same for whatever entries `key` has, because somebody here has replaced its state.
+    pub(crate) fn fence_key(&self, key: &Key, until: Instant) {
+        let lanes = [Lane::Shared, Lane::Requested, Lane::Solo];
+        let entries = lanes.map(|lane| self.lock().get(&(lane, key.clone())).cloned());
+        for entry in entries.into_iter().flatten() {
+            self.fence(&entry, Some(until));
         }
     }
 
@@ -352,7 +351,7 @@ mod tests {
         before.hand_over();
         let mut alone = join(&fold, Lane::Solo, &key());
         alone.hand_over();
-        fold.detach_key(&key());
+        fold.fence_key(&key(), now());
         for lane in [Lane::Shared, Lane::Solo] {
             let after = join(&fold, lane, &key());
             assert!(after.reads() && after.after.is_none());
@@ -366,7 +365,7 @@ mod tests {
         let other = || fold.join(Lane::Shared, &Key::new("n", &[&2]), false);
         let mut before = join(&fold, Lane::Shared, &key());
         before.hand_over();
-        fold.detach_key(&key());
+        fold.fence_key(&key(), now());
         assert_eq!((fold.len(), other().is_none()), (0, true));
         drop(before);
         assert!(other().is_some());
