@@ -180,7 +180,7 @@ pub struct Counts {
     pub refresh_failures: u64,
     /// Outcomes refused because the flight was no longer the key's.
     pub fenced: u64,
-    /// Values above `max_payload`, or not encodable.
+    /// Values above `max_payload`, more than 128 levels deep, or not encodable.
     pub too_large: u64,
     /// Stored bytes that could not be read.
     pub undecodable: u64,

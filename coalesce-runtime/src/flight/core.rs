@@ -11,7 +11,7 @@ use super::fold::{Fold, Limits};
 use super::heartbeat::Heartbeat;
 use super::journal::{Journal, Line};
 use super::switchboard::Switchboard;
-use crate::engine::ask::AbandonAsk;
+use crate::engine::ask::{AbandonAsk, ReplaceAsk};
 use crate::engine::poll::PollPlan;
 use crate::ports::coordinator::Coordinator;
 use crate::ports::event::{Event, Incident};
@@ -19,6 +19,8 @@ use crate::ports::locals::Locals;
 use crate::ports::observed::Observed;
 use crate::ports::observer::Observers;
 use crate::ports::trace::Traces;
+use crate::words::clock::now;
+use crate::words::fault::Fault;
 use crate::words::key::Key;
 
 /// How a coalescer times its own affairs; the clocks of call sites are not among them.
@@ -140,6 +142,15 @@ impl Core {
         }
         let event = Event::Incident(incident);
         self.observers.record(key.namespace(), &event);
+    }
+
+    /// Puts a state in place from outside any flight. Whoever comes to this process behind that asks for itself, whatever
+    /// the answer was, and so does whoever came while it was on its way.
+    pub(crate) async fn replace(&self, key: &Key, ask: &ReplaceAsk) -> Result<bool, Fault> {
+        let asked_at = now();
+        let answer = self.coordinator.replace(key, ask).await;
+        self.fold.fence_key(key, asked_at);
+        answer
     }
 
     /// Whether nobody is to ask for a lock any more. A question must be counted before this is looked at.

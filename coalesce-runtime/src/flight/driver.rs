@@ -1,10 +1,11 @@
 //! The driver: one task per entry asks, follows or leads for all callers of a key in this process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::core::{Core, Counted};
 use super::entry::Entry;
+use super::fold::Fold;
 use super::heartbeat::{Election, Hold};
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
@@ -31,7 +32,7 @@ pub(crate) struct Driver {
     /// The trace that it asks in.
     pub(super) trace: Option<Traceparent>,
     settled: bool,
-    working: Option<Counted>,
+    _working: Counted,
 }
 
 impl Driver {
@@ -49,7 +50,7 @@ impl Driver {
             cause,
             trace,
             settled: false,
-            working: Some(core.drivers.one_more()),
+            _working: core.drivers.one_more(),
         }
     }
 
@@ -159,17 +160,23 @@ impl Driver {
     pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Hold>) {
         self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
-            OnRedisError::Run => {
-                // Without a coordinator as with one.
-                let pending = self.policy.clocks().pending();
-                self.run_solo(granted, pending).await;
-            }
-            OnRedisError::Fail => {
-                self.settle(Settlement::for_all(Verdict::Unavailable(fault)));
-                if let Some(hold) = granted {
-                    self.insist(&hold, LastWord::GivesWay).await;
+            OnRedisError::Run => match self.core.fold.runs_alone(&self.entry) {
+                Some(other) => self.give_way(Verdict::RunsHere(other), granted).await,
+                None => {
+                    // Without a coordinator as with one.
+                    let pending = self.policy.clocks().pending();
+                    self.run_solo(granted, pending).await;
                 }
-            }
+            },
+            OnRedisError::Fail => self.give_way(Verdict::Unavailable(fault), granted).await,
+        }
+    }
+
+    /// Runs nothing, and leaves no lock behind that may have been granted.
+    async fn give_way(&mut self, verdict: Verdict, granted: Option<Hold>) {
+        self.settle(Settlement::for_all(verdict));
+        if let Some(hold) = granted {
+            self.insist(&hold, LastWord::GivesWay).await;
         }
     }
 
@@ -256,10 +263,13 @@ impl Driver {
         }
     }
 
-    /// Keeps the entry for so long and does nothing: no shutdown waits for that.
-    pub(super) async fn rest(&mut self, pause: Duration) {
-        self.working = None;
-        tokio::time::sleep(pause).await;
+    /// Ends here, and leaves its entry where it is until that is dropped.
+    pub(super) fn retire(mut self) -> Resting {
+        self.settled = true;
+        Resting {
+            fold: Arc::downgrade(&self.core.fold),
+            entry: Arc::clone(&self.entry),
+        }
     }
 
     /// Goes without having led. A lock that was granted and never heard of must not be left behind.
@@ -276,7 +286,10 @@ impl Driver {
             .clock(self.entry.key())
             .surely_before(arrived.for_arrivals_until);
         let verdict = match arrived.envelope.status {
-            Status::TooLarge => Verdict::GoAlone,
+            Status::TooLarge => match self.entry.lent(arrived.envelope.token.into()) {
+                Some(spare) => Verdict::Outcome(spare),
+                None => Verdict::GoAlone,
+            },
             _ => Verdict::Outcome(Outcome::from(arrived.envelope)),
         };
         match until {
@@ -301,6 +314,21 @@ impl Drop for Driver {
         self.settle(Settlement::for_all(Verdict::Abandoned));
         // A seat that nobody has taken holds the entry that it is in.
         drop(self.entry.take_seat());
+    }
+}
+
+/// An entry that nobody works for, and that keeps its place. No shutdown waits for it, and it keeps nothing else.
+#[derive(Debug)]
+pub(super) struct Resting {
+    fold: Weak<Fold>,
+    entry: Arc<Entry>,
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        if let Some(fold) = self.fold.upgrade() {
+            fold.settle(&self.entry, Settlement::for_all(Verdict::StartAgain));
+        }
     }
 }
 

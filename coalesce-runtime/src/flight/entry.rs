@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 use super::seat::Seat;
-use super::settlement::Settlement;
+use super::settlement::{Outcome, Settlement};
+use crate::format::envelope::Seen;
 use crate::format::traceparent::Traceparent;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
@@ -44,6 +45,10 @@ pub(crate) struct Entry {
     led_in: OnceLock<Traceparent>,
     /// Whom its outcome will be for, when that is known before: those who had arrived by then.
     for_arrivals_until: OnceLock<Instant>,
+    /// What a flight of this process that its members may follow left, should its outcome be one that is not stored.
+    lent: OnceLock<Outcome>,
+    /// Whether its body runs without a coordinator. Changed only under the fold's lock.
+    pub(super) alone: AtomicBool,
     /// Whether it has left the fold.
     pub(super) closed: AtomicBool,
     /// Rung when it stands elsewhere.
@@ -103,6 +108,8 @@ impl Entry {
             reader: Mutex::new((0, now())),
             led_in: OnceLock::new(),
             for_arrivals_until: OnceLock::new(),
+            lent: OnceLock::new(),
+            alone: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             news: Notify::new(),
             empty: Notify::new(),
@@ -141,6 +148,16 @@ impl Entry {
         until.is_none_or(|until| arrived <= *until)
     }
 
+    /// A flight of this process has left this, and its process alone will have it.
+    pub(super) fn is_lent(&self, spare: &Outcome) {
+        let _ = self.lent.set(spare.clone());
+    }
+
+    /// What the flight of that mark has left for its own process.
+    pub(super) fn lent(&self, mark: Seen) -> Option<Outcome> {
+        self.lent.get().filter(|it| it.mark == mark).cloned()
+    }
+
     /// The driver leads: whoever takes the seat brings the body.
     pub(crate) fn offer(&self, seat: Seat) {
         *self.seat() = Some(seat);
@@ -152,6 +169,11 @@ impl Entry {
     pub(super) fn stands(&self, stage: Stage) {
         self.stage.send_replace(stage);
         self.news.notify_waiters();
+    }
+
+    /// Whether nobody is to join it any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// Whether a driver task works for this entry.

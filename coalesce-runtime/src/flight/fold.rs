@@ -7,9 +7,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
+
 use super::entry::{Entry, Lane, PATIENCE, Reader, Room, Stage};
 use super::member::Member;
-use super::settlement::Settlement;
+use super::settlement::{Outcome, Settlement};
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 
@@ -48,7 +50,7 @@ impl Fold {
         let room = returns || self.taken.load(Ordering::Relaxed) < self.limits.entries;
         let previous = entries.get(&(lane, key.clone()));
         let (entry, after) = match previous {
-            Some(entry) if !entry.closed.load(Ordering::Relaxed) => {
+            Some(entry) if !entry.is_closed() => {
                 if !returns && entry.members.load(Ordering::Relaxed) >= self.limits.members {
                     return None;
                 }
@@ -70,15 +72,7 @@ impl Fold {
             entry.stands(Stage::Working);
             reads = entry.next_reader();
         }
-        let stage = entry.stage.subscribe();
-        Some(Member {
-            fold: Arc::clone(self),
-            entry,
-            stage,
-            reads,
-            seated: false,
-            after,
-        })
+        Some(self.member_of(entry, reads, after))
     }
 
     /// Another reader takes the place of one that went away or that keeps silent, if nobody has. 0: no.
@@ -120,6 +114,58 @@ impl Fold {
         entry.closed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether callers in another lane may wait for the flight of this entry.
+    pub(super) fn is_watched(&self, entry: &Arc<Entry>) -> bool {
+        !self.beside(entry).is_empty()
+    }
+
+    /// Those in another lane who wait for the flight of this entry hear that its value is not stored. They have it here.
+    pub(super) fn lend(&self, entry: &Arc<Entry>, spare: &Outcome) {
+        for other in self.beside(entry) {
+            other.is_lent(spare);
+        }
+    }
+
+    /// The entries of the same key whose drivers ask the coordinator, too.
+    fn beside(&self, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
+        asking_beside(&self.lock(), entry).cloned().collect()
+    }
+
+    /// The body of this entry is to run without a coordinator, unless one in another lane does already: that one. Both
+    /// have asked for themselves, and have nobody else to be one flight by.
+    pub(super) fn runs_alone(&self, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
+        let entries = self.lock();
+        let mut others = asking_beside(&entries, entry);
+        let other = others.find(|other| other.alone.load(Ordering::Relaxed) && !other.is_closed());
+        entry.alone.store(other.is_none(), Ordering::Relaxed);
+        other.cloned()
+    }
+
+    /// Joins this very entry; `None`: its body has ended by now.
+    pub(crate) fn join_this(self: &Arc<Self>, entry: Arc<Entry>) -> Option<Member> {
+        let _entries = self.lock();
+        (!entry.is_closed()).then(|| {
+            entry.members.fetch_add(1, Ordering::Relaxed);
+            self.member_of(entry, 0, None)
+        })
+    }
+
+    fn member_of(
+        self: &Arc<Self>,
+        entry: Arc<Entry>,
+        reads: Reader,
+        after: Option<watch::Receiver<Stage>>,
+    ) -> Member {
+        Member {
+            fold: Arc::clone(self),
+            stage: entry.stage.subscribe(),
+            entry,
+            reads,
+            seated: false,
+            after,
+        }
+    }
+
     /// Newcomers open an entry of their own and wait for nothing. Those inside who had arrived by `until`, as far as
     /// that is known, go on waiting; the others start again.
     pub(super) fn fence(&self, entry: &Arc<Entry>, until: Option<Instant>) {
@@ -129,13 +175,12 @@ impl Fold {
         }
     }
 
-    /// The same for whatever entry `key` has, because somebody here invalidated it; nobody inside is told yet.
-    pub(crate) fn detach_key(&self, key: &Key) {
-        let mut entries = self.lock();
-        for lane in [Lane::Shared, Lane::Requested, Lane::Solo] {
-            if let Some(entry) = entries.remove(&(lane, key.clone())) {
-                entry.closed.store(true, Ordering::Relaxed);
-            }
+    /// The same for whatever entries `key` has, because somebody here has replaced its state.
+    pub(crate) fn fence_key(&self, key: &Key, until: Instant) {
+        let lanes = [Lane::Shared, Lane::Requested, Lane::Solo];
+        let entries = lanes.map(|lane| self.lock().get(&(lane, key.clone())).cloned());
+        for entry in entries.into_iter().flatten() {
+            self.fence(&entry, Some(until));
         }
     }
 
@@ -190,6 +235,16 @@ impl Fold {
         // Nothing that holds this lock can leave the map half changed.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The entries of the key in other lanes whose drivers ask the coordinator.
+fn asking_beside<'a>(
+    entries: &'a HashMap<(Lane, Key), Arc<Entry>>,
+    entry: &'a Arc<Entry>,
+) -> impl Iterator<Item = &'a Arc<Entry>> {
+    let of = |lane| entries.get(&(lane, entry.key.clone()));
+    let all = [Lane::Shared, Lane::Requested].into_iter().filter_map(of);
+    all.filter(|other| !Arc::ptr_eq(other, entry))
 }
 
 fn remove_from(entries: &mut HashMap<(Lane, Key), Arc<Entry>>, entry: &Arc<Entry>) {
@@ -296,7 +351,7 @@ mod tests {
         before.hand_over();
         let mut alone = join(&fold, Lane::Solo, &key());
         alone.hand_over();
-        fold.detach_key(&key());
+        fold.fence_key(&key(), now());
         for lane in [Lane::Shared, Lane::Solo] {
             let after = join(&fold, lane, &key());
             assert!(after.reads() && after.after.is_none());
@@ -310,7 +365,7 @@ mod tests {
         let other = || fold.join(Lane::Shared, &Key::new("n", &[&2]), false);
         let mut before = join(&fold, Lane::Shared, &key());
         before.hand_over();
-        fold.detach_key(&key());
+        fold.fence_key(&key(), now());
         assert_eq!((fold.len(), other().is_none()), (0, true));
         drop(before);
         assert!(other().is_some());

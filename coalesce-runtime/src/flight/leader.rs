@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use bytes::Bytes;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -11,94 +10,16 @@ use tokio::sync::oneshot;
 use super::core::Counted;
 use super::driver::Driver;
 use super::heartbeat::{Election, Hold};
+use super::report::{Produced, Report};
 use super::seat::{Ended, Seat};
-use super::settlement::{Outcome, Settlement, Verdict};
+use super::settlement::{Settlement, Verdict};
 use crate::engine::ask::{AbandonAsk, FinishAnswer, FinishAsk};
 use crate::engine::lease::beat_of;
 use crate::engine::reading::life_of;
-use crate::format::envelope::{Envelope, Seen, Status};
-use crate::format::traceparent::Traceparent;
+use crate::format::envelope::{Envelope, Seen};
 use crate::ports::event::Incident;
 use crate::words::clock::{Instant, ServerTime, now};
 use crate::words::fault::Fault;
-
-/// What the body left.
-#[derive(Debug)]
-pub(crate) struct Report {
-    pub(crate) produced: Produced,
-    pub(crate) started: Instant,
-    pub(crate) ended: Instant,
-    /// The trace that the body was part of.
-    pub(crate) trace: Option<Traceparent>,
-}
-
-/// A value or an error as bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct Produced {
-    pub(crate) status: Status,
-    pub(crate) codec: u8,
-    pub(crate) payload: Bytes,
-    /// The encoded value when it is above the ceiling, for callers that share this process.
-    pub(crate) spare: Option<Bytes>,
-}
-
-impl Produced {
-    /// A value that has no bytes.
-    pub(crate) fn unwritten() -> Self {
-        Self {
-            status: Status::TooLarge,
-            codec: 0,
-            payload: Bytes::new(),
-            spare: None,
-        }
-    }
-}
-
-impl Report {
-    /// The report of a body that ended without an outcome, as an error that nobody can read.
-    fn of_nothing() -> Self {
-        let produced = Produced {
-            status: Status::Failed,
-            codec: 0,
-            payload: Bytes::new(),
-            spare: None,
-        };
-        Self {
-            produced,
-            started: now(),
-            ended: now(),
-            trace: None,
-        }
-    }
-
-    /// The settlement for callers of this process that had arrived by `until`.
-    fn shared_here(&self, mark: Seen, until: Instant) -> Settlement {
-        let Produced {
-            status,
-            codec,
-            payload,
-            spare,
-        } = self.produced.clone();
-        let outcome = |status, payload| {
-            Verdict::Outcome(Outcome {
-                status,
-                codec,
-                payload,
-                mark,
-                trace: self.trace,
-            })
-        };
-        let verdict = match (status, spare) {
-            (Status::TooLarge, None) => Verdict::GoAlone,
-            (Status::TooLarge, Some(payload)) => outcome(Status::Done, payload),
-            (status, _) => outcome(status, payload),
-        };
-        Settlement {
-            verdict,
-            for_arrivals_until: Some(until),
-        }
-    }
-}
 
 /// What a flight has to say at its end.
 #[derive(Clone, Copy, Debug)]
@@ -233,6 +154,9 @@ impl Driver {
     async fn bring_home(&mut self, hold: Hold, report: Report) {
         let election = hold.election();
         let asking = self.core.asking.one_more();
+        if let Some(spare) = report.spare(election.token.into()) {
+            self.core.fold.lend(&self.entry, &spare);
+        }
         let answer = self
             .core
             .coordinator

@@ -92,7 +92,7 @@ impl Waiter {
                 outcome: envelope.into(),
                 refresh: refresh.then_some(mark),
             },
-            Reading::GoAlone => return Some(Verdict::GoAlone),
+            Reading::GoAlone => return Some(Verdict::Marked(Arc::clone(&self.policy))),
             Reading::Stale { .. } | Reading::Miss => return None,
         };
         Some(Verdict::Stored(stored, Arc::clone(&self.policy)))
@@ -104,8 +104,12 @@ impl Waiter {
 
     /// Whether this caller takes what may have been read for another one, by that one's policy.
     pub(super) fn takes(&self, stored: &Stored, policy: &Arc<Policy>) -> bool {
-        let alike = Arc::ptr_eq(policy, &self.policy) || reads_alike(policy, &self.policy);
         let too_old = matches!(stored, Stored::Stale { .. }) && !self.takes_stale;
-        alike && !too_old && Some(stored.mark()) != self.unwanted
+        self.reads_like(policy) && !too_old && Some(stored.mark()) != self.unwanted
+    }
+
+    /// Whether that policy means the same by what is stored as this caller's own.
+    pub(super) fn reads_like(&self, policy: &Arc<Policy>) -> bool {
+        Arc::ptr_eq(policy, &self.policy) || reads_alike(policy, &self.policy)
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod leader;
 pub(crate) mod look;
 pub(crate) mod member;
 pub(crate) mod refresh;
+pub(crate) mod report;
 pub(crate) mod seat;
 pub(crate) mod settlement;
 pub(crate) mod switchboard;

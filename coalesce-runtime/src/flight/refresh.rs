@@ -86,7 +86,7 @@ fn label(answer: &Result<BeginAnswer, Fault>) -> &'static str {
     }
 }
 
-async fn refresh(mut driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {
+async fn refresh(driver: Driver, outdated: Seen, runner: Runner, permit: OwnedSemaphorePermit) {
     let token = Token::random();
     let settings = driver.core.settings;
     let pending = driver.policy.clocks().pending();
@@ -125,16 +125,22 @@ async fn refresh(mut driver: Driver, outdated: Seen, runner: Runner, permit: Own
         // Somebody is at it. The entry stays for a while, so that not every stale answer asks again.
         Ok(BeginAnswer::Follow { lease_left, .. }) => {
             // A rest is no refresh: it must not keep other keys from theirs.
-            drop((asking, permit));
-            driver.rest(lease_left.min(LONGEST_REST)).await;
+            drop((asking, permit, runner));
+            rest(driver, lease_left.min(LONGEST_REST)).await;
         }
         Err(fault) => {
             if fault.may_have_been_executed() {
                 // Unheard, the lease ends by itself.
                 let _ = driver.let_go(AbandonAsk::gives_way(election.token)).await;
             }
-            drop((asking, permit));
-            driver.rest(settings.refresh_pause).await;
+            drop((asking, permit, runner));
+            rest(driver, settings.refresh_pause).await;
         }
     }
+}
+
+/// Keeps the entry for so long and does nothing.
+async fn rest(driver: Driver, pause: Duration) {
+    let _resting = driver.retire();
+    tokio::time::sleep(pause).await;
 }

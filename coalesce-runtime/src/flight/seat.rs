@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::entry::Entry;
 use super::fold::Fold;
-use super::leader::Report;
+use super::report::Report;
 use crate::ports::event::Cause;
 
 /// The place of the one who runs the body. Dropping it without a report abandons the flight: by a panic, the body has
@@ -53,7 +53,7 @@ impl Seat {
 
     /// Whether other callers of this process wait for the outcome.
     pub(crate) fn has_followers(&self) -> bool {
-        self.entry.has_followers()
+        self.entry.has_followers() || self.fold.is_watched(&self.entry)
     }
 
     /// Hands the outcome to the driver.

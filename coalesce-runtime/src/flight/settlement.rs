@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::entry::Entry;
 use crate::format::envelope::{Envelope, Seen, Status};
 use crate::format::traceparent::Traceparent;
 use crate::words::clock::Instant;
@@ -28,6 +29,8 @@ pub(crate) enum Verdict {
     Outcome(Outcome),
     /// A stored value, fresh or stale by this policy.
     Stored(Stored, Arc<Policy>),
+    /// A stored mark that the value is one that is never stored, as long as it counts by this policy.
+    Marked(Arc<Policy>),
     /// The flight ended without an outcome.
     Abandoned,
     /// Whoever was to run the body has gone away: whoever still waits starts again.
@@ -38,6 +41,8 @@ pub(crate) enum Verdict {
     Outlived,
     /// The entry ended for a reason of its own: whoever still waits starts again.
     StartAgain,
+    /// There is nobody to coordinate with, and the body runs for this entry already: whoever waits joins it.
+    RunsHere(Arc<Entry>),
     /// The value is one that is never stored: each process runs the body for itself.
     GoAlone,
     /// The coordinator gave no answer, and the call site wants to know.

@@ -8,7 +8,7 @@ use tracing::Span;
 
 use super::core::Core;
 use super::driver::Driver;
-use super::entry::{Lane, PATIENCE, Stage};
+use super::entry::{Entry, Lane, PATIENCE, Stage};
 use super::member::Member;
 use super::settlement::{Outcome, Settlement, Verdict};
 use super::turn::Turn;
@@ -40,6 +40,8 @@ pub(crate) struct Waiter {
     /// Why a body would run for this caller.
     cause: Cause,
     member: Option<Member>,
+    /// The entry that it joins next, if that can still be joined.
+    runs_here: Option<Arc<Entry>>,
     /// The mark of a state that is as good as none to this caller: it cannot read it, or wants a newer one.
     pub(super) unwanted: Option<Seen>,
     /// Whether a stale value is an answer; without a refresh behind it, it is not.
@@ -79,6 +81,7 @@ impl Waiter {
             lane: Lane::Shared,
             cause: Cause::Cold,
             member: None,
+            runs_here: None,
             unwanted: None,
             takes_stale,
             abandoned: 0,
@@ -92,7 +95,10 @@ impl Waiter {
     /// The caller's next turn.
     pub(crate) async fn turn(&mut self) -> Turn {
         loop {
-            let mut member = match self.member.take() {
+            let member = self.member.take();
+            let entry = self.runs_here.take();
+            let joins = || entry.and_then(|entry| self.core.fold.join_this(entry));
+            let mut member = match member.or_else(joins) {
                 Some(member) => member,
                 None => match self.core.fold.join(self.lane, &self.key, self.placed) {
                     Some(member) => {
@@ -309,7 +315,14 @@ impl Waiter {
                 None
             }
             Verdict::StartAgain => None,
-            Verdict::GoAlone => (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone),
+            Verdict::RunsHere(entry) => {
+                self.runs_here = Some(entry);
+                None
+            }
+            Verdict::Marked(policy) if !self.reads_like(&policy) => None,
+            Verdict::GoAlone | Verdict::Marked(_) => {
+                (!self.go_alone(Cause::TooLarge)).then_some(Turn::Alone)
+            }
             // It was another caller that would rather fail.
             Verdict::Unavailable(_) if self.policy.on_redis_error == OnRedisError::Run => {
                 (!self.go_alone(Cause::FailOpen)).then_some(Turn::Alone)

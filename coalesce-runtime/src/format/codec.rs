@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::depth;
+use super::depth::{self, DEEPEST};
+use super::depth_written::guarded;
 
 /// How the values of a call site become bytes: `codec = my::Codec`.
 ///
@@ -58,14 +59,15 @@ pub trait Codec: Copy + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of `out`, and that the value has no bytes. Either way it is not stored.
+    /// Those of `out`, and that the value has no bytes, or such as [`decode`](Self::decode) would refuse. Either way it
+    /// is not stored: what is stored and cannot be read sends every caller to its body.
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()>;
 
     /// Reads a value; `None` unless all of `bytes` is one.
     ///
     /// The bytes are a stranger's: whoever can write to Redis decides how deep a recursive type is read, and a stack
-    /// that ends takes the process with it. The library's codecs read no value of more than 128 levels: lists, maps,
-    /// structures, enums and options one within another.
+    /// that ends takes the process with it. The library's codecs write and read no value of more than 128 levels: lists,
+    /// maps, structures, enums and options one within another.
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T>;
 }
 
@@ -91,6 +93,7 @@ impl Codec for MessagePack {
 
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = rmp_serde::Serializer::new(out).with_struct_map();
+        let value = guarded(value, DEEPEST);
         value.serialize(&mut out).map_err(io::Error::other)
     }
 
@@ -116,7 +119,9 @@ impl Codec for Json {
     const OWNER: Owner = Owner::Library;
 
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
-        serde_json::to_writer(out, value).map_err(io::Error::from)
+        // Of lists and maps its reader takes one less than we do.
+        let value = guarded(value, DEEPEST - 1);
+        serde_json::to_writer(out, &value).map_err(io::Error::from)
     }
 
     fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
@@ -143,7 +148,7 @@ impl Codec for Postcard {
     const OWNER: Owner = Owner::Library;
 
     fn encode<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
-        postcard::to_io(value, out)
+        postcard::to_io(&guarded(value, DEEPEST), out)
             .map(drop)
             .map_err(io::Error::other)
     }

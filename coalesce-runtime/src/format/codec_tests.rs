@@ -193,12 +193,12 @@ fn nested<C: Codec>(levels: usize, variant: &str) -> Vec<u8> {
         (1, "boxed") => [b"\x81\xa5Boxed", b"\xa4Leaf", b""],
         (1, "listed") => [b"\x81\xa6Listed\x91", b"\xa4Leaf", b""],
         (1, "named") => [b"\x81\xa5Named\x81\xa2of", b"\xa4Leaf", b""],
-        (1, "chain") => [b"\x81\xa4next", b"\xc0", b""],
+        (1, "chain") => [b"\x81\xa4next", b"\x81\xa4next\xc0", b""],
         (1, "lists") => [b"\x91", b"\x90", b""],
         (3, "boxed") => [b"{\"Boxed\":", b"\"Leaf\"", b"}"],
         (3, "listed") => [b"{\"Listed\":[", b"\"Leaf\"", b"]}"],
         (3, "named") => [b"{\"Named\":{\"of\":", b"\"Leaf\"", b"}}"],
-        (3, "chain") => [b"{\"next\":", b"null", b"}"],
+        (3, "chain") => [b"{\"next\":", b"{\"next\":null}", b"}"],
         (3, "lists") => [b"[", b"[]", b"]"],
         (4, "listed") => [b"\x02\x01", b"\x00", b""],
         (4, "named") => [b"\x03", b"\x00", b""],
@@ -229,4 +229,61 @@ fn a_value_that_lies_too_deep_within_itself_is_a_miss_and_no_end_of_the_process(
         assert_eq!(read, [true, false], "codec {}", C::NUMBER);
     }
     for_each_codec!(test);
+}
+
+/// Otherwise every reader would take it for nothing and run its body, each behind the other.
+#[test]
+fn a_value_that_is_too_deep_to_be_read_is_not_written() {
+    fn again<T>(levels: usize, leaf: T, around: impl Fn(T) -> T) -> T {
+        (0..levels).fold(leaf, |inner, _| around(inner))
+    }
+    fn agree<C: Codec, T: Serialize + DeserializeOwned>(levels: usize, variant: &str, value: &T) {
+        let (bytes, place) = (nested::<C>(levels, variant), (C::NUMBER, variant, levels));
+        let read = decode::<C, T>(C::NUMBER, &bytes).is_some();
+        let written = encode::<C, _>(value, 1 << 20);
+        // JSON's reader counts some things of its own.
+        let agrees = read == written.is_ok() || C::NUMBER == 3 && read && levels > 60;
+        assert!(agrees, "{place:?}: {written:?}");
+        assert!(written.is_err() || written == Ok(bytes.into()), "{place:?}");
+    }
+    fn test<C: Codec>() {
+        for levels in 1..=130 {
+            let boxed = again(levels, Tree::Leaf, |inner| Tree::Boxed(Box::new(inner)));
+            agree::<C, _>(levels, "boxed", &boxed);
+            let listed = again(levels, Tree::Leaf, |inner| Tree::Listed(vec![inner]));
+            agree::<C, _>(levels, "listed", &listed);
+            let named = |inner| Tree::Named {
+                of: Box::new(inner),
+            };
+            agree::<C, _>(levels, "named", &again(levels, Tree::Leaf, named));
+            let chain = |inner| Chain {
+                next: Some(Box::new(inner)),
+            };
+            let end = Chain { next: None };
+            agree::<C, _>(levels, "chain", &again(levels, end, chain));
+            let lists = again(levels, Lists(vec![]), |inner| Lists(vec![inner]));
+            agree::<C, _>(levels, "lists", &lists);
+        }
+    }
+    for_each_codec!(test);
+}
+
+#[test]
+fn lists_without_a_type_of_their_own_are_written_as_deep_as_they_are_read() {
+    fn deepest<C: Codec>() -> Option<usize> {
+        let lists = |levels| (1..levels).fold(serde_json::json!([]), |inner, _| vec![inner].into());
+        let written = |levels: &usize| encode::<C, _>(&lists(*levels), 1 << 20).ok();
+        let read = |bytes: &Bytes| decode::<C, serde_json::Value>(C::NUMBER, bytes).is_some();
+        let deepest = (1..=140).take_while(|levels| written(levels).is_some_and(|it| read(&it)));
+        let deepest = deepest.last();
+        assert!(
+            (1..=140)
+                .filter_map(|levels| written(&levels))
+                .all(|it| read(&it))
+        );
+        deepest
+    }
+    assert_eq!(deepest::<MessagePack>(), Some(128));
+    #[cfg(feature = "json")]
+    assert_eq!(deepest::<Json>(), Some(127));
 }

@@ -35,7 +35,7 @@ pub enum Status {
     Done,
     /// It returned an error; the payload is the error.
     Failed,
-    /// It returned a value that is not stored: above the ceiling, or not encodable.
+    /// It returned a value that is not stored: above the ceiling, too deep, or not encodable.
     TooLarge,
     /// There is no outcome: somebody invalidated the key.
     Invalidated,

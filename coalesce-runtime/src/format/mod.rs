@@ -2,6 +2,7 @@
 
 pub(crate) mod codec;
 pub(crate) mod depth;
+pub(crate) mod depth_written;
 pub(crate) mod envelope;
 pub(crate) mod message;
 pub(crate) mod outermost;

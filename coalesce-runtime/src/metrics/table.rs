@@ -60,7 +60,7 @@ metrics! {
     FENCED = "coalesce_fenced_total", Counter, Count, None,
         "Outcomes refused because the flight was no longer the key's";
     TOO_LARGE = "coalesce_too_large_total", Counter, Count, None,
-        "Values above max_payload, or not encodable";
+        "Values above max_payload, too deep, or not encodable";
     UNDECODABLE = "coalesce_undecodable_total", Counter, Count, None,
         "Stored bytes that could not be read";
     LOST_WAKE_UPS = "coalesce_lost_wake_ups_total", Counter, Count, None,

@@ -187,7 +187,7 @@ closed_set! {
     RefreshFailed = refresh_failures,
     /// An outcome was refused because the flight was no longer the key's.
     Fenced = fenced,
-    /// A value was above `max_payload`, or not encodable.
+    /// A value was above `max_payload`, more than 128 levels deep, or not encodable.
     TooLarge = too_large,
     /// Stored bytes could not be read.
     Undecodable = undecodable,

@@ -228,11 +228,7 @@ impl Coalescer {
     /// Puts a state in place from outside any flight. One round trip.
     #[cfg(feature = "axum")]
     pub(crate) async fn replace(&self, key: &Key, ask: &ReplaceAsk) -> Result<bool, Fault> {
-        let core = &self.0.core;
-        let answer = core.coordinator.replace(key, ask).await;
-        // Newcomers of this process ask for themselves from now on, whatever the answer was.
-        core.fold.detach_key(key);
-        answer
+        self.0.core.replace(key, ask).await
     }
 
     /// The moment `span` from now on the coordinator's clock: the end of a [`Position`]. No round trip.

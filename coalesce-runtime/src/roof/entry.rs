@@ -13,7 +13,7 @@ use super::need::Passage;
 use super::shape::Shape;
 use crate::engine::ask::ReplaceAsk;
 use crate::engine::reading::{Reading, life_of, read};
-use crate::flight::leader::Produced;
+use crate::flight::report::Produced;
 use crate::flight::settlement::Outcome;
 use crate::flight::waiter::Waiter;
 use crate::format::envelope::{Envelope, Status};
@@ -275,13 +275,8 @@ async fn replace(scene: &Scene, produced: Produced) -> Result<(), Error> {
         payload,
     );
     let life = life_of(status, &scene.policy, scene.core.settings.delivery);
-    let answer = scene
-        .core
-        .coordinator
-        .replace(&scene.key, &ReplaceAsk { envelope, life })
-        .await;
-    // Newcomers of this process ask for themselves from now on, whatever the answer was.
-    scene.core.fold.detach_key(&scene.key);
+    let ask = ReplaceAsk { envelope, life };
+    let answer = scene.core.replace(&scene.key, &ask).await;
     answer.map(drop).map_err(|fault| unavailable(scene, fault))
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::form::{CarriesErrors, ErrorForm, OPAQUE_ERROR, TEXT_ERROR, ValueForm};
-use crate::flight::leader::Produced;
+use crate::flight::report::Produced;
 use crate::flight::settlement::Outcome;
 use crate::format::codec::NotEncoded;
 use crate::format::envelope::Status;

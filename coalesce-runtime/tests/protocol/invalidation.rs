@@ -264,3 +264,34 @@ async fn who_comes_to_a_process_that_has_missed_an_invalidation_waits_for_no_fen
     assert!([1, 2].contains(&follower.await.unwrap()));
     assert_eq!(ledger.runs(), 2);
 }
+
+/// A process that invalidates itself knows of it with the answer, and not with its next renewal or message.
+#[tokio::test(start_paused = true)]
+async fn who_comes_to_a_process_while_it_invalidates_waits_for_no_fenced_body() {
+    for leads in [true, false] {
+        let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+        let way = Way::long(&inner, 20 * MS);
+        way.loses_messages();
+        let builder = Coalescer::builder().coordinator(way);
+        let pod = builder.polls(60_000 * MS, 60_000 * MS).build();
+        let pod = pod.await.unwrap();
+        let other = Coalescer::builder().coordinator(Arc::new(inner));
+        let other = other.build().await.unwrap();
+        let leader = if leads { &pod } else { &other };
+        let leader = tokio::spawn(entry(leader, &ledger, 5_000).call());
+        tokio::time::sleep(100 * MS).await;
+        let early = tokio::spawn(entry(&pod, &ledger, 5_000).call());
+        // Just behind a renewal and a question.
+        tokio::time::sleep(1_000 * MS).await;
+        let invalidation = tokio::spawn(entry(&pod, &ledger, 0).invalidate());
+        tokio::time::sleep(10 * MS).await;
+        let begun = Instant::now();
+        assert_eq!(entry(&pod, &ledger, 50).call().await, 2);
+        // Half of a trip, a look, BEGIN, the body and FINISH.
+        assert_eq!(begun.elapsed(), 120 * MS, "leads: {leads}");
+        invalidation.await.unwrap().unwrap();
+        assert_eq!(leader.await.unwrap(), 1);
+        assert!([1, 2].contains(&early.await.unwrap()));
+        assert_eq!(ledger.runs(), 2);
+    }
+}

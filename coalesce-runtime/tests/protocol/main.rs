@@ -11,6 +11,7 @@ mod ending;
 mod giving_up;
 mod hanging;
 mod invalidation;
+mod lanes;
 mod limits;
 mod lossy;
 mod outcomes;

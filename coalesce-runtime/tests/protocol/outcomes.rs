@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use coalesce_runtime::{Error, OnError};
+use coalesce_runtime::{Coalescer, Error, OnError};
 use tokio::time::Instant;
 
 use crate::fleet::{Failure, Fleet, Ledger, MS, all, in_flight_only, retaining};
@@ -236,6 +236,52 @@ async fn an_oversized_value_sends_each_other_process_to_run_for_itself_in_parall
     let too_large: u64 = fleet.pods.iter().map(|pod| pod.counts().too_large).sum();
     assert_eq!(too_large, 4);
     fleet.assert_nothing_left().await;
+}
+
+/// So many lists, each in the next.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Lists(Vec<Lists>);
+
+impl Lists {
+    fn nested(levels: usize) -> Self {
+        (0..levels).fold(Self(vec![]), |inner, _| Self(vec![inner]))
+    }
+
+    fn levels(&self) -> usize {
+        self.0.first().map_or(0, |inner| 1 + inner.levels())
+    }
+}
+
+/// What its own readers refuse must not be stored as if they could read it.
+#[tokio::test(start_paused = true)]
+async fn a_value_too_deep_to_be_read_is_each_callers_own_and_none_waits_for_the_next() {
+    // Each is a structure and a list. The flight, one run for each process, and one for each caller.
+    for (levels, runs, takes, told) in [(63, 1, 100, 0), (64, 40, 300, 9)] {
+        let (fleet, ledger) = (Fleet::of(4).await, Ledger::default());
+        let round = || {
+            all(&fleet, 40, |pod, _| {
+                let ledger = ledger.clone();
+                async move {
+                    let call = pod.call("n").key(1).policy(retaining(60_000, 60_000));
+                    let lists = call.run(move || async move {
+                        ledger.run(100 * MS).await;
+                        Lists::nested(levels)
+                    });
+                    lists.await.levels()
+                }
+            })
+        };
+        let begun = Instant::now();
+        assert_eq!(round().await, vec![levels; 40]);
+        assert_eq!(ledger.runs(), runs, "{levels}");
+        assert_eq!(begun.elapsed(), takes * MS, "{levels}");
+        assert_eq!(round().await, vec![levels; 40]);
+        let counts: Vec<_> = fleet.pods.iter().map(Coalescer::counts).collect();
+        let too_large: u64 = counts.iter().map(|counts| counts.too_large).sum();
+        let undecodable: u64 = counts.iter().map(|counts| counts.undecodable).sum();
+        assert_eq!((too_large, undecodable), (told, 0), "{levels}");
+        fleet.assert_nothing_left().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -174,6 +174,47 @@ async fn shutdown_waits_for_no_refresh_that_rests() {
     }
 }
 
+/// What it had from its caller is gone, and nothing keeps a coalescer that nobody has any more.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_that_rests_keeps_neither_its_body_nor_its_coalescer() {
+    for (elsewhere, shuts_down) in [(false, true), (false, false), (true, false)] {
+        let inner = MemoryCoordinator::new();
+        let way = Way::to(&inner);
+        let builder = Coalescer::builder().coordinator(way.clone());
+        let pod = builder.refresh_pause(60_000 * MS).build().await.unwrap();
+        let lent = std::sync::Arc::new(());
+        let call = |pod: &Coalescer| {
+            let call = pod.call("n").key(1).policy(retaining(1_000, 60_000));
+            let lent = lent.clone();
+            call.run(move || async move {
+                tokio::time::sleep(100 * MS).await;
+                drop(lent);
+            })
+        };
+        call(&pod).await;
+        tokio::time::sleep(1_500 * MS).await;
+        let other = Coalescer::builder().coordinator(std::sync::Arc::new(inner));
+        let other = other.build().await.unwrap();
+        if elsewhere {
+            call(&other).await;
+            tokio::time::sleep(10 * MS).await;
+        } else {
+            way.jam(Fault::Disconnected);
+        }
+        call(&pod).await;
+        tokio::time::sleep(200 * MS).await;
+        assert_eq!(pod.in_flight(), 1, "it rests");
+        assert_eq!(std::sync::Arc::strong_count(&lent), 1);
+        if shuts_down {
+            pod.shutdown(MS).await;
+        }
+        let coordinator = std::sync::Arc::downgrade(&way);
+        drop((way, pod));
+        tokio::time::sleep(MS).await;
+        assert_eq!(coordinator.strong_count(), 0);
+    }
+}
+
 /// Questions fail and messages come through: an outcome arrives while it is not known who holds the lock.
 #[tokio::test(start_paused = true)]
 async fn who_has_its_outcome_and_a_last_word_to_say_listens_no_longer() {

@@ -195,3 +195,54 @@ impl State {
         self.next_refusal = REFUSED[0];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fred::types::MessageKind;
+    use fred::types::config::Server;
+
+    use super::*;
+    use crate::backend::redis::connect::Address;
+    use crate::backend::redis::health::Vitals;
+    use crate::backend::redis::profile::Profile;
+    use crate::format::message::Message as Told;
+    use crate::ports::coordinator::Notice;
+    use crate::words::token::Token;
+
+    /// What the client throws away may have been anybody's.
+    #[tokio::test]
+    async fn messages_that_there_was_no_room_for_are_a_gap_to_everybody_who_listens() {
+        let address = Address::parse("redis://h").unwrap();
+        let profile = Profile::new(address, Duration::from_millis(250)).unwrap();
+        let client = profile.client(2);
+        let line = Line::new(profile, Arc::new(Vitals::default()), 2);
+        let subscriber = Arc::new(Subscriber::new(Arc::new(line), Duration::ZERO));
+        let keys = [1, 2].map(|number| Key::new("shop", &[&number]));
+        let mut registry = std::mem::take(&mut subscriber.state().registry);
+        let mut ears =
+            ["c", "d"].map(|name| registry.join(name, &keys[usize::from(name == "d")]).0.1);
+        let names = registry.take_wanted();
+        registry.answer(&names, Ok(()), now());
+        subscriber.state().registry = registry;
+
+        let (send, messages) = tokio::sync::broadcast::channel(2);
+        let told = Told::encode_abandoned(&keys[0], Token::random(), false);
+        for _ in 0..5 {
+            let message = Message {
+                channel: "c".into(),
+                value: Value::Bytes(told.clone()),
+                kind: MessageKind::Message,
+                server: Server::new("h", 6379),
+            };
+            send.send(message).unwrap();
+        }
+        drop(send);
+        Arc::clone(&subscriber).hear(client, messages).await;
+        let heard = ears.each_mut().map(|ear| {
+            let notices = std::iter::from_fn(|| ear.try_recv().ok());
+            let gaps = notices.map(|notice| matches!(notice, Notice::Gap));
+            gaps.collect::<Vec<_>>()
+        });
+        assert_eq!(heard, [vec![true, false, false], vec![true]]);
+    }
+}
