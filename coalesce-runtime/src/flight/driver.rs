@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::core::{Core, Counted};
-use super::entry::Entry;
+use super::entry::{Entry, Lane};
 use super::fold::Fold;
 use super::heartbeat::{Election, Hold};
 use super::leader::LastWord;
@@ -160,7 +160,7 @@ impl Driver {
     pub(crate) async fn go_on_without(mut self, fault: Fault, granted: Option<Hold>) {
         self.cause = Cause::FailOpen;
         match self.policy.on_redis_error {
-            OnRedisError::Run => match self.core.fold.runs_alone(&self.entry) {
+            OnRedisError::Run => match self.run_beside(granted.is_some()) {
                 Some(other) => self.give_way(Verdict::RunsHere(other), granted).await,
                 None => {
                     // Without a coordinator as with one.
@@ -170,6 +170,15 @@ impl Driver {
             },
             OnRedisError::Fail => self.give_way(Verdict::Unavailable(fault), granted).await,
         }
+    }
+
+    /// The run of this process that this one need not be beside of. A refresh by hand that may have been granted the lock
+    /// can store what it brings, and what runs already may not: that is worth a run.
+    fn run_beside(&self, may_store: bool) -> Option<Arc<Entry>> {
+        if may_store && self.entry.lane == Lane::Requested {
+            return None;
+        }
+        self.core.fold.runs_here_or_elsewhere(&self.entry)
     }
 
     /// Runs nothing, and leaves no lock behind that may have been granted.

@@ -13,7 +13,7 @@ use crate::format::traceparent::Traceparent;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 
-/// What an entry is for. Entries of different lanes never meet.
+/// What an entry is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
     /// Ordinary calls: one driver talks to the coordinator for all of them.
@@ -47,8 +47,8 @@ pub(crate) struct Entry {
     for_arrivals_until: OnceLock<Instant>,
     /// What a flight of this process that its members may follow left, should its outcome be one that is not stored.
     lent: OnceLock<Outcome>,
-    /// Whether its body runs without a coordinator. Changed only under the fold's lock.
-    pub(super) alone: AtomicBool,
+    /// Whether its body runs in this process. Changed only under the fold's lock.
+    pub(super) runs_here: AtomicBool,
     /// Whether it has left the fold.
     pub(super) closed: AtomicBool,
     /// Rung when it stands elsewhere.
@@ -109,7 +109,7 @@ impl Entry {
             led_in: OnceLock::new(),
             for_arrivals_until: OnceLock::new(),
             lent: OnceLock::new(),
-            alone: AtomicBool::new(false),
+            runs_here: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             news: Notify::new(),
             empty: Notify::new(),

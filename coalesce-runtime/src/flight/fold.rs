@@ -114,9 +114,10 @@ impl Fold {
         entry.closed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether callers in another lane may wait for the flight of this entry.
+    /// Whether callers in another lane may wait for the flight of this entry. Nobody but its members waits for a run that
+    /// is no flight.
     pub(super) fn is_watched(&self, entry: &Arc<Entry>) -> bool {
-        !self.beside(entry).is_empty()
+        entry.lane != Lane::Solo && !self.beside(entry).is_empty()
     }
 
     /// Those in another lane who wait for the flight of this entry hear that its value is not stored. They have it here.
@@ -126,18 +127,24 @@ impl Fold {
         }
     }
 
-    /// The entries of the same key whose drivers ask the coordinator, too.
+    /// The other entries of the same key that ask the coordinator, or may yet.
     fn beside(&self, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
         asking_beside(&self.lock(), entry).cloned().collect()
     }
 
-    /// The body of this entry is to run without a coordinator, unless one in another lane does already: that one. Both
-    /// have asked for themselves, and have nobody else to be one flight by.
-    pub(super) fn runs_alone(&self, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
+    /// The body of this entry runs in this process from now on.
+    pub(super) fn runs_here(&self, entry: &Entry) {
+        let _entries = self.lock();
+        entry.runs_here.store(true, Ordering::Relaxed);
+    }
+
+    /// The same, unless the body of one in another lane does already: that one. Both have asked for themselves, and
+    /// without a coordinator they have nobody else to be one flight by.
+    pub(super) fn runs_here_or_elsewhere(&self, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
         let entries = self.lock();
-        let mut others = asking_beside(&entries, entry);
-        let other = others.find(|other| other.alone.load(Ordering::Relaxed) && !other.is_closed());
-        entry.alone.store(other.is_none(), Ordering::Relaxed);
+        let runs = |other: &&Arc<Entry>| other.runs_here.load(Ordering::Relaxed);
+        let other = asking_beside(&entries, entry).find(|other| runs(other) && !other.is_closed());
+        entry.runs_here.store(other.is_none(), Ordering::Relaxed);
         other.cloned()
     }
 
@@ -237,7 +244,7 @@ impl Fold {
     }
 }
 
-/// The entries of the key in other lanes whose drivers ask the coordinator.
+/// The other entries of the key, in the lanes where callers ask the coordinator.
 fn asking_beside<'a>(
     entries: &'a HashMap<(Lane, Key), Arc<Entry>>,
     entry: &'a Arc<Entry>,
@@ -285,7 +292,7 @@ mod tests {
             join(&fold, Lane::Shared, &key()),
         );
         assert!(first.reads() && !second.reads());
-        assert!(join(&fold, Lane::Solo, &key()).reads(), "lanes never meet");
+        assert!(join(&fold, Lane::Solo, &key()).reads(), "a lane of its own");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -110,6 +109,7 @@ impl Driver {
         pending_until: Instant,
         runner: Option<Runner>,
     ) -> Result<Report, LastWord<'static>> {
+        self.core.fold.runs_here(&self.entry);
         let (sender, mut report) = oneshot::channel();
         let seat = Seat::new(&self.core.fold, &self.entry, self.cause, sender);
         let refresh = match runner {

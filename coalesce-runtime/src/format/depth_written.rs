@@ -87,7 +87,7 @@ impl<S: Serializer> Serializer for Guarded<S> {
         serialize_u8(value: u8) serialize_u16(value: u16) serialize_u32(value: u32)
         serialize_u64(value: u64) serialize_u128(value: u128)
         serialize_f32(value: f32) serialize_f64(value: f64)
-        serialize_str(value: &str) serialize_bytes(value: &[u8])
+        serialize_str(value: &str)
         serialize_none() serialize_unit()
         serialize_unit_struct(name: &'static str)
     }
@@ -100,6 +100,12 @@ impl<S: Serializer> Serializer for Guarded<S> {
         1 serialize_struct(name: &'static str, length: usize) -> SerializeStruct
         2 serialize_tuple_variant(name: &'static str, index: u32, variant: &'static str, length: usize) -> SerializeTupleVariant
         2 serialize_struct_variant(name: &'static str, index: u32, variant: &'static str, length: usize) -> SerializeStructVariant
+    }
+
+    /// As JSON has them: a list, of which a reader counts the level.
+    fn serialize_bytes(self, value: &[u8]) -> Result<S::Ok, S::Error> {
+        let below = self.below(1, Ok)?;
+        below.inner.serialize_bytes(value)
     }
 
     fn serialize_unit_variant(
