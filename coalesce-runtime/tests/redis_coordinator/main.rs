@@ -9,6 +9,7 @@
 )]
 
 mod cluster;
+mod elsewhere;
 mod handing_over;
 mod health;
 mod listening;
