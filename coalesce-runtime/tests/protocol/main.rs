@@ -12,6 +12,7 @@ mod giving_up;
 mod hanging;
 mod invalidation;
 mod limits;
+mod losing;
 mod lossy;
 mod outcomes;
 mod parked;

@@ -9,6 +9,8 @@
 )]
 
 mod cluster;
+#[cfg(feature = "metrics")]
+mod counted;
 mod elsewhere;
 mod handing_over;
 mod health;
