@@ -107,6 +107,7 @@ impl Core {
                 Arc::clone(&coordinator),
                 Arc::clone(&fold),
                 Arc::clone(&journal),
+                Arc::clone(&observers),
                 &settings,
             ),
             switchboard: Switchboard::new(Arc::clone(&coordinator)),

@@ -14,6 +14,8 @@ use crate::engine::ask::{RenewAnswer, RenewAsk};
 use crate::engine::lease::{beat_of, lease_at};
 use crate::format::envelope::Seen;
 use crate::ports::coordinator::Coordinator;
+use crate::ports::event::{Event, Incident};
+use crate::ports::observer::Observers;
 use crate::words::clock::{Instant, now};
 use crate::words::key::Key;
 use crate::words::token::Token;
@@ -24,6 +26,7 @@ pub(crate) struct Heartbeat {
     coordinator: Arc<dyn Coordinator>,
     fold: Arc<Fold>,
     journal: Arc<Journal>,
+    observers: Arc<Observers>,
     lease: Duration,
     retake_window: Duration,
     held: Mutex<Held>,
@@ -83,12 +86,14 @@ impl Heartbeat {
         coordinator: Arc<dyn Coordinator>,
         fold: Arc<Fold>,
         journal: Arc<Journal>,
+        observers: Arc<Observers>,
         settings: &Settings,
     ) -> Arc<Self> {
         Arc::new(Self {
             coordinator,
             fold,
             journal,
+            observers,
             lease: settings.lease,
             retake_window: settings.retake_window(),
             held: Mutex::default(),
@@ -242,10 +247,14 @@ impl Heartbeat {
             RenewAnswer::Fenced { at } => self.coordinator.clock(&lease.key).surely_before(at),
             RenewAnswer::Held | RenewAnswer::Lost => Some(lease.confirmed),
         };
-        if answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true) {
-            self.journal.say(lease.key.namespace(), Line::LeaseLost);
-        }
+        let is_news = answer == RenewAnswer::Lost && !std::mem::replace(&mut lease.lost, true);
+        let namespace = is_news.then(|| Arc::clone(lease.key.namespace()));
         drop(held);
+        if let Some(namespace) = namespace {
+            self.journal.say(&namespace, Line::LeaseLost);
+            let lost = Event::Incident(Incident::LeaseLost);
+            self.observers.record(&namespace, &lost);
+        }
         if let Some(entry) = entry {
             // Those who came behind that, and before this beat, would wait for nothing.
             self.fold.fence(&entry, until);

@@ -119,6 +119,7 @@ const fn name_of(incident: Incident) -> &'static str {
         Incident::Takeover => table::TAKEOVERS,
         Incident::RefreshFailed => table::REFRESH_FAILURES,
         Incident::Fenced => table::FENCED,
+        Incident::LeaseLost => table::LEASES_LOST,
         Incident::TooLarge => table::TOO_LARGE,
         Incident::Undecodable => table::UNDECODABLE,
         Incident::LostWakeUp => table::LOST_WAKE_UPS,

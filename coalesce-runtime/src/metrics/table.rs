@@ -59,6 +59,8 @@ metrics! {
         "Flights led after another leader's lease had ended or it had given up";
     FENCED = "coalesce_fenced_total", Counter, Count, None,
         "Outcomes refused because the flight was no longer the key's";
+    LEASES_LOST = "coalesce_leases_lost_total", Counter, Count, None,
+        "Leases of running flights that were lost: the lock was another's, or gone for good";
     TOO_LARGE = "coalesce_too_large_total", Counter, Count, None,
         "Values above max_payload, too deep, or not encodable";
     UNDECODABLE = "coalesce_undecodable_total", Counter, Count, None,

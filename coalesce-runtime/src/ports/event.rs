@@ -187,6 +187,8 @@ closed_set! {
     RefreshFailed = refresh_failures,
     /// An outcome was refused because the flight was no longer the key's.
     Fenced = fenced,
+    /// The lease of a running flight was lost: its lock was another's, or gone for good.
+    LeaseLost = leases_lost,
     /// A value was above `max_payload`, more than 128 levels deep, or not encodable.
     TooLarge = too_large,
     /// Stored bytes could not be read.

@@ -30,7 +30,8 @@ impl Key {
     /// A key in `namespace` made of `parts`, in order.
     ///
     /// ```
-    /// use coalesce_runtime::Key;
+    /// # extern crate coalesce_runtime as coalesce;
+    /// use coalesce::Key;
     ///
     /// let key = Key::new("shop::get_order", &[&"acme", &42]);
     /// assert_eq!(key.tag(), "shop::get_order:acme:42");

@@ -25,7 +25,8 @@ use super::key_writer::KeyWriter;
 /// so moving one changes no key; renaming one does.
 ///
 /// ```
-/// use coalesce_runtime::{Key, KeyPart, KeyWriter};
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::{Key, KeyPart, KeyWriter};
 ///
 /// struct Sku { shop: u32, code: String }
 ///

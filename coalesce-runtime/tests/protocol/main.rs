@@ -13,6 +13,7 @@ mod hanging;
 mod invalidation;
 mod lanes;
 mod limits;
+mod losing;
 mod lossy;
 mod outcomes;
 mod parked;

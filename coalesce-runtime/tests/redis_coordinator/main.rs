@@ -9,6 +9,9 @@
 )]
 
 mod cluster;
+#[cfg(feature = "metrics")]
+mod counted;
+mod elsewhere;
 mod handing_over;
 mod health;
 mod listening;

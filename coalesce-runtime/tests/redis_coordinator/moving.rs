@@ -5,8 +5,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use coalesce_rig::{Cluster, RedisServer, Topology as _, eventually};
 use coalesce_runtime::coordination::{
-    AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice, Seen,
-    Status,
+    AbandonAsk, BeginAnswer, BeginAsk, Coordinator as _, FinishAnswer, Message, Notice,
+    RenewAnswer, RenewAsk, ReplaceAsk, Seen, ServerTime, Status,
 };
 use coalesce_runtime::{Fault, RedisCoordinator};
 
@@ -108,6 +108,76 @@ async fn keys_of_a_slot_that_is_being_moved_are_asked_for_where_they_are() {
     assert_eq!(cluster.node(0).errors("ASK"), 201);
     assert_eq!(cluster.node(1).errors("MOVED"), 0);
     assert_eq!(coordinator.health().last_fault, None);
+}
+
+/// Whatever is asked, and whichever node is asked first: the rule of the operators' page is enough on all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_least_rights_are_enough_on_three_nodes_while_slots_move_between_them() {
+    let cluster = Cluster::start_without_replicas();
+    for node in cluster.servers() {
+        grant_least(node, true);
+    }
+    let coordinator = coordinator_of(LEAST, &cluster).await;
+    let numbers = cluster.servers().into_iter();
+    let numbers: Vec<_> = numbers.map(|node| keys_on(node).next().unwrap()).collect();
+    for (from, number) in numbers.iter().enumerate() {
+        cluster.node(from).ask(&["CONFIG", "RESETSTAT"]);
+        cluster.move_slot(&lock(*number), (from + 1) % 3);
+        let (key, first) = (key(*number), token(1));
+        // The first question is sent to where it is served now, and each listener hears of what follows.
+        assert_eq!(coordinator.begin(&key, &begin(first)).await, Ok(LEAD));
+        // The table that is asked for behind the first may come before the next question.
+        let sent_on = cluster.node(from).errors("MOVED");
+        assert!(sent_on == 1 || (from > 0 && sent_on == 0), "{sent_on}");
+        let mut listener = coordinator.listen(&key).await.unwrap();
+        let renewal = RenewAsk {
+            key: key.clone(),
+            token: first,
+            seen: Seen::NOTHING,
+            lease: 3 * SECOND,
+            retake_until: ServerTime::default(),
+        };
+        let renewed = coordinator.renew(&[renewal]).await;
+        assert_eq!(renewed, Ok(vec![Ok(RenewAnswer::Held)]));
+        let outcome = finish(envelope(Status::Done, first, b"v"));
+        let finished = coordinator.finish(&key, &outcome).await;
+        assert_eq!(finished, Ok(FinishAnswer::Stored));
+        let mut next = async || tokio::time::timeout(5 * SECOND, listener.next()).await;
+        // Who listens where the table of a moment ago said so is told of the gap.
+        let mut heard = next().await;
+        while heard == Ok(Notice::Gap) {
+            heard = next().await;
+        }
+        assert!(
+            matches!(heard, Ok(Notice::Message(Message::Outcome { .. }))),
+            "{heard:?}"
+        );
+        assert!(coordinator.read(&key).await.unwrap().is_some());
+        let ask = BeginAsk {
+            seen: None,
+            ..begin(token(2))
+        };
+        assert!(matches!(
+            coordinator.begin(&key, &ask).await,
+            Ok(BeginAnswer::Lead { .. })
+        ));
+        let nothing = ReplaceAsk {
+            envelope: envelope(Status::Invalidated, token(3), b""),
+            life: 60 * SECOND,
+        };
+        // It fences that flight.
+        assert_eq!(coordinator.replace(&key, &nothing).await, Ok(true));
+        let abandoned = AbandonAsk::body_failed(token(2));
+        assert_eq!(coordinator.abandon(&key, abandoned).await, Ok(true));
+    }
+    assert_eq!(coordinator.set_switch("ns:n", Some("off")).await, Ok(None));
+    assert_eq!(coordinator.switches().await.unwrap().len(), 1);
+    let names = ["n".to_owned()];
+    assert_eq!(coordinator.announce(&names, 60 * SECOND).await, Ok(()));
+    assert_eq!(coordinator.announced().await, Ok(names.to_vec()));
+    for node in cluster.servers() {
+        assert_eq!(node.ask(&["ACL", "LOG"]), "", "{}", node.port());
+    }
 }
 
 /// The first slot of a node that is new to the cluster: no table names it while the slot is being moved.

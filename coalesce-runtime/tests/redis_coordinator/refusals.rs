@@ -145,24 +145,70 @@ async fn an_abandoned_flight_is_told_although_its_lock_cannot_be_freed() {
     }
 }
 
+fn renewal(number: u32) -> RenewAsk {
+    RenewAsk {
+        key: key(number),
+        token: token(1),
+        seen: Seen::NOTHING,
+        lease: 3 * SECOND,
+        retake_until: ServerTime::default(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_that_cannot_be_renewed_is_not_called_lost() {
     let server = server();
     let coordinator = server.coordinator().await;
     coordinator.begin(&key(1), &begin(token(1))).await.unwrap();
-    let ask = RenewAsk {
-        key: key(1),
-        token: token(1),
-        seen: Seen::NOTHING,
-        lease: 3 * SECOND,
-        retake_until: ServerTime::default(),
-    };
     for [refuse, write] in REFUSALS {
         server.ask(refuse);
-        let answers = coordinator.renew(std::slice::from_ref(&ask)).await.unwrap();
+        let answers = coordinator.renew(&[renewal(1)]).await.unwrap();
         assert_eq!(answers, [Err(Fault::Refused)], "{refuse:?}");
         server.ask(write);
-        let answers = coordinator.renew(std::slice::from_ref(&ask)).await.unwrap();
+        let answers = coordinator.renew(&[renewal(1)]).await.unwrap();
         assert_eq!(answers, [Ok(RenewAnswer::Held)]);
     }
+}
+
+/// Within a script the server has other words for it than outside, and other ones in each version.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_that_is_missing_is_one_fault_whichever_question_needs_it() {
+    let server = RedisServer::start();
+    let coordinator = server.coordinator().await;
+    let (led, new, denied) = (key(1), key(2), Err(Fault::Denied));
+    coordinator.begin(&led, &begin(token(1))).await.unwrap();
+    let outcome = finish(envelope(Status::Done, token(1), b"v"));
+    let abandoned = AbandonAsk::body_failed(token(1));
+    let without = |right: &str| {
+        server.ask(&["ACL", "SETUSER", "default", "~*", "+@all"]);
+        server.ask(&["ACL", "SETUSER", "default", right]);
+    };
+    without("-pexpire");
+    let renewed = coordinator.renew(&[renewal(1)]).await.unwrap();
+    assert_eq!(renewed, [denied.map(|()| RenewAnswer::Held)]);
+    without("-evalsha");
+    let renewed = coordinator.renew(&[renewal(1)]).await.unwrap();
+    assert_eq!(renewed, [denied.map(|()| RenewAnswer::Held)]);
+    without("-set");
+    let begun = coordinator.begin(&new, &begin(token(2))).await;
+    assert_eq!(begun, denied.map(|()| LEAD));
+    without("-del");
+    let ended = coordinator.abandon(&led, abandoned).await;
+    assert_eq!(ended, denied.map(|()| true));
+    let finished = coordinator.finish(&led, &outcome).await;
+    assert_eq!(finished, denied.map(|()| FinishAnswer::Stored));
+    without("-getrange");
+    assert_eq!(coordinator.read(&led).await, denied.map(|()| None));
+    // Of the keys, not of the commands.
+    without("resetkeys");
+    assert_eq!(coordinator.read(&led).await, denied.map(|()| None));
+    let begun = coordinator.begin(&new, &begin(token(2))).await;
+    assert_eq!(begun, denied.map(|()| LEAD));
+    assert_eq!(
+        coordinator.health().last_fault.map(|last| last.fault),
+        Some(Fault::Denied)
+    );
+    without("~*");
+    let finished = coordinator.finish(&led, &outcome).await;
+    assert_eq!(finished, Ok(FinishAnswer::Stored));
 }

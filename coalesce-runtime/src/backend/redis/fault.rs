@@ -23,11 +23,16 @@ pub(super) fn is_unknown_script(error: &Error) -> bool {
     error.details().starts_with("NOSCRIPT")
 }
 
-/// What the server says to a stranger, and to a user who may not do that. Older servers say the last from within a
-/// script as well.
+/// What the server says to a stranger, and to a user who may not do that. From within a script it uses other words:
+/// those of servers before 7.2, and those of servers since. RENEW tells them by the same.
 fn is_denial(text: &str) -> bool {
     let says = |code| text.starts_with(code);
-    says("WRONGPASS ") || says("NOAUTH ") || says("NOPERM ") || text.contains(": NOPERM ")
+    let within = |words| text.contains(words);
+    says("WRONGPASS ")
+        || says("NOAUTH ")
+        || says("NOPERM ")
+        || within("The user executing the script can't ")
+        || within("ACL failure in script: ")
 }
 
 /// The server's errors start with a code in capitals, the client's own with a word.
@@ -70,7 +75,16 @@ mod tests {
             (ErrorKind::Unknown, "NOPERM this user has no permissions"),
             (
                 ErrorKind::Unknown,
-                "ERR Error running script: @user_script:1: NOPERM this user",
+                "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: \
+                 The user executing the script can't access at least one of the keys",
+            ),
+            (
+                ErrorKind::Unknown,
+                "ERR The user executing the script can't run this command script: 0, on @user_script:1.",
+            ),
+            (
+                ErrorKind::Unknown,
+                "ERR ACL failure in script: User app has no permissions script: 0, on @user_script:1.",
             ),
         ] {
             assert_eq!(fault(kind, text), Fault::Denied, "{text}");

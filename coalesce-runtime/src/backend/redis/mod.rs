@@ -95,8 +95,9 @@ const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 /// The connections live on the runtime that made them. When that one is gone (one `#[tokio::test]` after
 /// another in one process), the first question on the next makes them anew there.
 ///
-/// An address may lead to another server by now, as a name does after a fail-over. While the server that we are
-/// connected to takes no writes, and somebody asks it to, a connection of its own looks twice a second, at most, whether
+/// An address may lead to another server by now, as a name does after a fail-over. When a connection has been made
+/// again, all of them are asked which server they are at. While they are not at one and the same primary, or it takes no
+/// writes and somebody asks it to, a connection of its own looks ever more rarely, and at least once in 0.8 s, whether
 /// there is a primary at the address: then all connections go there.
 ///
 /// # Least rights

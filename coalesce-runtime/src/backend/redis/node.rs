@@ -45,7 +45,7 @@ pub(super) struct Node {
     pub(super) scripts: Arc<Line>,
     pub(super) subscriber: Arc<Subscriber>,
     pub(super) clock: Arc<Clock>,
-    /// Rings when the server takes no writes.
+    /// Rings when the server takes no writes, and when a line has been made again.
     doubt: Arc<Notify>,
     since: Instant,
     /// Dropping them drops the connections.
@@ -82,12 +82,28 @@ impl Node {
         let lines = [&self.scripts, &self.reads, &self.subscriber.line].map(Arc::clone);
         vec![
             look_out(Arc::clone(&self.doubt), lines),
-            keep_up(&self.reads, clock, |_| Vec::new()),
-            keep_up(&self.scripts, None, |_| Vec::new()),
-            keep_up(&self.subscriber.line, None, move |client| {
+            self.keep_up(&self.reads, clock, |_| Vec::new()),
+            self.keep_up(&self.scripts, None, |_| Vec::new()),
+            self.keep_up(&self.subscriber.line, None, move |client| {
                 subscriber.man(client)
             }),
         ]
+    }
+
+    /// Keeps a line connected and probed, with more tasks for each of its clients.
+    fn keep_up(
+        &self,
+        line: &Arc<Line>,
+        clock: Option<Arc<Clock>>,
+        crew: impl Fn(&Client) -> Vec<Task> + Send + 'static,
+    ) -> Task {
+        let (probed, doubt) = (Arc::clone(line), Arc::clone(&self.doubt));
+        keep(Arc::clone(line), move |client| {
+            let mut tasks = crew(client);
+            let (line, doubt) = (Arc::clone(&probed), Arc::clone(&doubt));
+            tasks.push(Probe::new(line, client.clone(), clock.clone(), doubt).spawn());
+            tasks
+        })
     }
 
     /// Starts the keepers again when they went away with their runtime; they never end by themselves.
@@ -188,19 +204,4 @@ impl Node {
         let client = self.reads.client();
         Ok((self.reads.get(name, turn).await?, client))
     }
-}
-
-/// Keeps a line connected and probed, with more tasks for each of its clients.
-fn keep_up(
-    line: &Arc<Line>,
-    clock: Option<Arc<Clock>>,
-    crew: impl Fn(&Client) -> Vec<Task> + Send + 'static,
-) -> Task {
-    let probed = Arc::clone(line);
-    keep(Arc::clone(line), move |client| {
-        let mut tasks = crew(client);
-        let line = Arc::clone(&probed);
-        tasks.push(Probe::new(line, client.clone(), clock.clone()).spawn());
-        tasks
-    })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fred::clients::Client;
 use fred::interfaces::EventInterface as _;
+use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::client::Line;
@@ -32,6 +33,8 @@ pub(super) struct Probe {
     line: Arc<Line>,
     client: Client,
     clock: Option<Arc<Clock>>,
+    /// Rung when a connection has been made: it may be to another server than before.
+    doubt: Arc<Notify>,
     misses: u8,
     /// Beats in a row for which the client was not connected, by its own account.
     adrift: u8,
@@ -42,11 +45,17 @@ pub(super) struct Probe {
 
 impl Probe {
     /// A probe that also keeps `clock` right, when one is given.
-    pub(super) fn new(line: Arc<Line>, client: Client, clock: Option<Arc<Clock>>) -> Self {
+    pub(super) fn new(
+        line: Arc<Line>,
+        client: Client,
+        clock: Option<Arc<Clock>>,
+        doubt: Arc<Notify>,
+    ) -> Self {
         Self {
             line,
             client,
             clock,
+            doubt,
             misses: 0,
             adrift: 0,
             up: false,
@@ -100,6 +109,7 @@ impl Probe {
         self.miss_nothing(true);
         if arrived {
             self.line.breaker.allow_trial();
+            self.doubt.notify_one();
             self.beats_to_clock = 0;
         }
         self.look_at_clock(arrived).await;

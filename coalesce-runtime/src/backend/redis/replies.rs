@@ -191,6 +191,7 @@ fn renewed(answer: Value) -> Result<RenewAnswer, Fault> {
         b"held" => Ok(RenewAnswer::Held),
         b"lost" => Ok(RenewAnswer::Lost),
         b"foreign" => Err(Fault::ForeignType),
+        b"denied" => Err(Fault::Denied),
         b"refused" => Err(Fault::Refused),
         digits => {
             let at = number(digits).ok_or(Fault::Garbled)?;

@@ -102,6 +102,7 @@ fn renew_answers_in_order_and_for_all() {
             "held",
             "lost",
             "foreign",
+            "denied",
             "refused",
             "1790000000123456",
             "soon",
@@ -110,11 +111,12 @@ fn renew_answers_in_order_and_for_all() {
     };
     let at = ServerTime::from_micros(1_790_000_000_123_456);
     assert_eq!(
-        said("renewed", fields()).renew(6),
+        said("renewed", fields()).renew(7),
         Ok(vec![
             Ok(RenewAnswer::Held),
             Ok(RenewAnswer::Lost),
             Err(Fault::ForeignType),
+            Err(Fault::Denied),
             Err(Fault::Refused),
             Ok(RenewAnswer::Fenced { at }),
             Err(Fault::Garbled),

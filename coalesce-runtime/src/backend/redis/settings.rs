@@ -7,7 +7,9 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use coalesce_runtime::RedisSettings;
+///
+/// # extern crate coalesce_runtime as coalesce;
+/// use coalesce::RedisSettings;
 ///
 /// let settings = RedisSettings::new("redis://localhost:6379")
 ///     .prefix("shop")
