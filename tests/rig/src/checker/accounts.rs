@@ -82,15 +82,15 @@ pub fn busy_times(
     apart
 }
 
-/// When processes asked Redis and got no usable answer, each by its pid, in microseconds since the Unix epoch.
+/// When something happened to processes, each by its pid, in microseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
-pub struct InVain(BTreeMap<u32, Vec<u64>>);
+pub struct Moments(BTreeMap<u32, Vec<u64>>);
 
-impl InVain {
-    /// Every question had an answer.
+impl Moments {
+    /// It never did.
     pub const NONE: &Self = &Self(BTreeMap::new());
 
-    /// Whether a process did in this time.
+    /// Whether it happened to a process in this time.
     pub(super) fn during(&self, pid: Option<u32>, span: &RangeInclusive<u64>) -> bool {
         let moments = pid.and_then(|pid| self.0.get(&pid));
         moments.is_some_and(|moments| {
@@ -100,7 +100,7 @@ impl InVain {
     }
 }
 
-impl FromIterator<(u32, u64)> for InVain {
+impl FromIterator<(u32, u64)> for Moments {
     fn from_iter<I: IntoIterator<Item = (u32, u64)>>(moments: I) -> Self {
         let mut of_pids = BTreeMap::<_, Vec<_>>::new();
         for (pid, at) in moments {

@@ -156,7 +156,7 @@ fn a_run_is_explained_by_the_weakest_reason_it_needs_and_calm_ones_without_an_ex
     .concat();
     let (trouble, aftermath) = ([50..=150], [150..=500_000]);
     let stopped = Standstills::from_iter([(4, 3_000_000..=3_900_000)]);
-    let in_vain = InVain::from_iter([(2, 390_000), (4, 3_950_000)]);
+    let in_vain = Moments::from_iter([(2, 390_000), (4, 3_950_000)]);
     let expected = Expectation {
         trouble: &trouble,
         aftermath: &aftermath,

@@ -9,10 +9,13 @@ pub(super) const CALM: Expectation<'_> = Expectation {
     busy: &[],
     killed: &[],
     stopped: Standstills::NONE,
-    in_vain: InVain::NONE,
+    in_vain: Moments::NONE,
     age: Duration::ZERO,
     passing: &[],
-    switched: false,
+    pending: Duration::from_secs(30),
+    switched: &[],
+    ending: &[],
+    departures: Moments::NONE,
 };
 
 pub(super) fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
@@ -21,10 +24,11 @@ pub(super) fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
         key: "a".to_owned(),
         started,
         ended,
+        notes: Vec::new(),
     }
 }
 
-fn answer(of_key: &str, run: &str, arrived: u64, answered: u64) -> Answer {
+pub(super) fn answer(of_key: &str, run: &str, arrived: u64, answered: u64) -> Answer {
     Answer {
         key: "a".to_owned(),
         of_key: Some(of_key.to_owned()),
@@ -252,6 +256,26 @@ fn a_takeover_is_from_the_death_of_a_leader_that_somebody_waited_for_to_the_next
         ..answer("a", "2.0", 5_000, 10_100)
     };
     assert_eq!(found(&[own]), (0, vec![]));
+}
+
+#[test]
+#[should_panic(expected = "1 takeovers that came too late, in ms: [5001]")]
+fn a_takeover_that_comes_later_than_a_lease_and_two_seconds_is_a_failure() {
+    let found = |next: u64| {
+        let runs = [run("1.0", 0, None), run("2.0", next, Some(next + 10))];
+        let expected = Expectation {
+            killed: &[(1, 5_000)],
+            longest: Duration::from_secs(10),
+            ..CALM
+        };
+        let waits = Answer {
+            ended: Some(next + 10),
+            ..answer("a", "2.0", 1_000, next + 20)
+        };
+        check(&runs, &[waits], &expected)
+    };
+    found(5_000_000 + 5_000).assert_clean();
+    found(5_001_000 + 5_000).assert_clean();
 }
 
 #[test]

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, and says what it has done"
 )]
 
+mod cast;
 mod chaos;
 mod cluster;
 mod crashes;

@@ -24,10 +24,7 @@ fn a_fleet_that_grows_and_shrinks_under_load_doubles_nothing_but_what_died() {
     meanwhile(1_000 * MS);
     while scene.pods.len() > 3 {
         let mut pod = scene.pods.remove(scene.pods.len() / 2);
-        let pid = pod.pid();
-        pod.kill();
-        scene.killed.push((pid, now_micros()));
-        scene.faults(1);
+        scene.kill(&mut pod);
         meanwhile(200 * MS);
     }
     scene.collect();
@@ -84,8 +81,8 @@ fn a_value_of_any_size_is_returned_and_one_above_the_limit_is_each_processes_own
 #[test]
 fn a_kill_switch_that_flips_all_the_time_leaves_nobody_waiting() {
     let mut scene = Scene::new(4);
-    scene.switched = true;
     scene.begin(&load(6_000 * MS));
+    let off = now_micros();
     for flip in 0..35 {
         // By another pod each time. It says "switched" long before it has its answers.
         scene.pods[flip % 4].switch(flip % 2 == 1);
@@ -98,6 +95,7 @@ fn a_kill_switch_that_flips_all_the_time_leaves_nobody_waiting() {
         assert!(bypassed > 100, "{bypassed} calls went past");
     }
     scene.server.command(&["DEL", "rig:switch"]);
+    scene.switched.push(off..=now_micros());
     scene.trouble();
     scene.recovers();
     scene.ends_well(BESIDE_BODIES);
