@@ -43,7 +43,7 @@ pub enum Reason {
     Trouble,
     /// It could again, and one of the two processes had not noticed: it had just asked in vain.
     Aftermath,
-    /// The process of one of them had stood still, and just asked in vain; or the first had lost its lease.
+    /// The process of one of them had stood still, and just asked in vain, or had lost its lease.
     Standstill,
     /// The machine had been too busy for some process, and that of one of them had just asked in vain.
     Busy,
@@ -143,11 +143,15 @@ fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason
     if outlives(earlier, run.started, expected) {
         return Some(Reason::Outlived);
     }
+    let lost = lost_its_lease(earlier, run, expected);
     let beside = end_of(earlier, expected) > run.started;
     if beside && pid_of(&earlier.name) == pid_of(&run.name) {
-        // Whatever Redis does, the fold of a process needs nobody's help.
-        return None;
+        // Whatever Redis does, the fold of a process needs nobody's help; but once it knows that it has lost its lease,
+        // newcomers ask for themselves.
+        return lost.then_some(Reason::Standstill);
     }
+    // It may begin with a grant in hand that is over.
+    let lost = lost || lost_its_lease(run, run, expected);
     let alone = |run: &&Run| is_alone(run, expected);
     let pair = [earlier, run];
     let in_vain = pair.iter().any(alone) || is_not_stored(earlier, run, expected);
@@ -155,10 +159,7 @@ fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason
     let reasons = [
         (Reason::Trouble, during(expected.trouble, BEGINS)),
         (Reason::Aftermath, in_vain && during(expected.aftermath, 0)),
-        (
-            Reason::Standstill,
-            stood.any(alone) || lost_its_lease(earlier, run, expected),
-        ),
+        (Reason::Standstill, stood.any(alone) || lost),
         (Reason::Busy, in_vain && during(expected.busy, 0)),
     ];
     let found = reasons.iter().find(|(_, is_one)| *is_one);

@@ -47,6 +47,37 @@ fn a_process_that_stood_still_past_a_deadline_is_a_reason_and_a_shorter_stop_is_
 }
 
 #[test]
+fn who_goes_on_with_a_lease_that_is_over_is_a_reason_also_in_its_own_process_and_as_the_second() {
+    let found = |stood: RangeInclusive<u64>, names: [&str; 2]| {
+        let [first, second] = names;
+        let runs = [
+            run(first, 6_000_000, Some(9_000_000)),
+            run(second, 6_005_000, Some(9_000_000)),
+        ];
+        let stopped = Standstills::from_iter([(1, stood)]);
+        let expected = Expectation {
+            stopped: &stopped,
+            ..CALM
+        };
+        let found = check(&runs, &[], &expected);
+        found.explained.into_keys().next()
+    };
+    let (long, short) = (2_000_000..=5_999_000, 5_000_000..=5_999_000);
+    let reason = Some(Reason::Standstill);
+    assert_eq!(found(long.clone(), ["1.0", "1.1"]), reason);
+    assert_eq!(found(long.clone(), ["2.0", "1.1"]), reason);
+    assert_eq!(found(short.clone(), ["1.0", "1.1"]), None);
+    assert_eq!(found(short, ["2.0", "1.1"]), None);
+    assert_eq!(
+        found(long.clone(), ["2.0", "2.1"]),
+        None,
+        "another stood still"
+    );
+    // A quarter of a second behind it has no grant from before it.
+    assert_eq!(found(1_000_000..=5_754_999, ["2.0", "1.1"]), None);
+}
+
+#[test]
 fn a_standstill_explains_what_its_own_process_began_behind_a_question_in_vain_and_nothing_else() {
     let stood = |pid| (pid, 1_000_000..=1_200_000);
     let reason = Some(Reason::Standstill);
