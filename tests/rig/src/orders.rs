@@ -208,6 +208,11 @@ pub enum Affliction {
     EndlessBody,
     /// Bodies end again, and none that was to be endless will be.
     Relief,
+    /// A worker is busy with something else.
+    Hog {
+        /// For so many milliseconds.
+        lasts_ms: u64,
+    },
     /// Half of the callers of a load go away, by chance, and their calls are dropped.
     Departure,
 }

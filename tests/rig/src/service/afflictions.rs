@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -26,11 +27,22 @@ pub(super) fn suffer(affliction: Affliction, ledger: &Path) {
             ENDLESS.store(NONE, Ordering::SeqCst);
             RELIEF.notify_waiters();
         }
+        Affliction::Hog { lasts_ms } => {
+            tokio::spawn(async move { hog(Duration::from_millis(lasts_ms)) });
+        }
         Affliction::Departure => {
             // Before the first of them goes.
             Ledger::write_departure(ledger);
             DEPARTURE.notify_waiters();
         }
+    }
+}
+
+/// Takes a worker for itself.
+fn hog(lasts: Duration) {
+    let since = Instant::now();
+    while since.elapsed() < lasts {
+        std::hint::spin_loop();
     }
 }
 

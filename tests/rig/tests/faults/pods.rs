@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use coalesce_rig::{Burst, Site, Value, now_micros};
+use coalesce_rig::{Affliction, Burst, Pod, Site, Value, now_micros};
 
-use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, eventually, load, meanwhile};
+use crate::scene::{BESIDE_BODIES, LEASE, LINGER, MS, POD, Scene, eventually, load, meanwhile};
 
-/// Row 44.
+/// Rows 4 and 44: the last that is left takes over whatever all others were at.
 #[test]
 fn a_fleet_that_grows_and_shrinks_under_load_doubles_nothing_but_what_died() {
     let mut scene = Scene::new(1);
@@ -22,7 +22,7 @@ fn a_fleet_that_grows_and_shrinks_under_load_doubles_nothing_but_what_died() {
         scene.begin_last(&rest(left));
     }
     meanwhile(1_000 * MS);
-    while scene.pods.len() > 3 {
+    while scene.pods.len() > 1 {
         let mut pod = scene.pods.remove(scene.pods.len() / 2);
         scene.kill(&mut pod);
         meanwhile(200 * MS);
@@ -33,16 +33,17 @@ fn a_fleet_that_grows_and_shrinks_under_load_doubles_nothing_but_what_died() {
     scene.ends_well(2 * LEASE + BESIDE_BODIES);
 }
 
-/// Row 42: a process that gets half of the time, in pieces.
+/// Row 42: a process with one worker, which something else has for half of the time, in pieces.
 #[test]
 fn a_pod_that_hardly_runs_is_slow_by_itself_and_doubles_nothing() {
-    let mut scene = Scene::new(4);
+    let mut scene = Scene::new(3);
+    let environment = [LINGER, ("TOKIO_WORKER_THREADS", "1")];
+    let slow = Pod::start(POD, &scene.server.url(), &scene.ledger, &environment);
+    scene.join(slow);
     scene.begin(&load(4_500 * MS));
     for _ in 0..40 {
-        scene.pods[0].signal("STOP");
-        meanwhile(50 * MS);
-        scene.pods[0].signal("CONT");
-        meanwhile(50 * MS);
+        scene.pods[3].suffer(Affliction::Hog { lasts_ms: 50 });
+        meanwhile(100 * MS);
     }
     scene.faults(40);
     scene.collect();
@@ -53,16 +54,22 @@ fn a_pod_that_hardly_runs_is_slow_by_itself_and_doubles_nothing() {
 #[test]
 fn a_value_of_any_size_is_returned_and_one_above_the_limit_is_each_processes_own() {
     let mut scene = Scene::new(4);
-    // The limit is a mebibyte, and there are some bytes around a value.
-    let sizes = [(0, 1), ((1 << 20) - 1_000, 1), (1 << 20, 4), (8 << 20, 4)];
+    // The limit is a mebibyte, and there are some bytes around a value. The last fills memory.
+    let sizes = [
+        (0, 1, 5),
+        ((1 << 20) - 1_000, 1, 5),
+        (1 << 20, 4, 5),
+        (8 << 20, 4, 4),
+        (127 << 20, 4, 1),
+    ];
     scene.trouble();
-    for (filler, expected) in sizes {
-        for _ in 0..5 {
+    for (filler, expected, times) in sizes {
+        for _ in 0..times {
             let key = scene.new_key();
             scene.burst(&Burst {
                 keys: vec![key.clone()],
                 filler,
-                ..Burst::of(Site::InFlight, 3)
+                ..Burst::of(Site::InFlight, if times == 1 { 1 } else { 3 })
             });
             assert_eq!(scene.runs_of(&key), expected, "{filler} bytes");
             scene.faults(1);
