@@ -63,18 +63,24 @@ fn a_value_of_any_size_is_returned_and_one_above_the_limit_is_each_processes_own
         (127 << 20, 4, 1),
     ];
     scene.trouble();
+    let mut exact = 0;
     for (filler, expected, times) in sizes {
         for _ in 0..times {
-            let key = scene.new_key();
+            let (key, began) = (scene.new_key(), now_micros());
             scene.burst(&Burst {
                 keys: vec![key.clone()],
                 filler,
                 ..Burst::of(Site::InFlight, if times == 1 { 1 } else { 3 })
             });
-            assert_eq!(scene.runs_of(&key), expected, "{filler} bytes");
+            let runs = scene.runs_of(&key);
+            exact += u32::from(runs == expected);
+            // Who comes when the body of a hundred milliseconds is over makes a run of its own.
+            let busy = runs > expected && scene.was_busy_since(began);
+            assert!(runs == expected || busy, "{runs} runs of {filler} bytes");
             scene.faults(1);
         }
     }
+    assert!(exact >= 10, "only {exact} bursts met no busy machine");
     let states = scene.server.command(&["KEYS", "*:state:*"]).list();
     for state in states {
         let length = scene.server.command(&["STRLEN", &state.text()]).number();
