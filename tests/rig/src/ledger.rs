@@ -49,6 +49,7 @@ struct Noted {
 struct Departure {
     pid: u32,
     departed: u64,
+    until: u64,
 }
 
 /// What may be unusual about a run.
@@ -155,8 +156,8 @@ impl Ledger {
     }
 
     /// When callers of processes went away, by their own account.
-    pub fn departures(&self) -> Vec<(u32, u64)> {
-        let left = |Departure { pid, departed }| (pid, departed);
+    pub fn departures(&self) -> Vec<(u32, RangeInclusive<u64>)> {
+        let left = |it: Departure| (it.pid, it.departed..=it.until);
         self.lines().into_iter().map(left).collect()
     }
 
@@ -231,10 +232,17 @@ impl Ledger {
         append(path, &Noted { noted, note });
     }
 
-    /// Writes, from a pod, that some of its callers go away now.
-    pub(crate) fn write_departure(path: &Path) {
-        let (pid, departed) = (std::process::id(), now_micros());
-        append(path, &Departure { pid, departed });
+    /// Writes, from a pod, that some of its callers go away, from that moment until now.
+    pub(crate) fn write_departure(path: &Path, departed: u64) {
+        let (pid, until) = (std::process::id(), now_micros());
+        append(
+            path,
+            &Departure {
+                pid,
+                departed,
+                until,
+            },
+        );
     }
 
     /// Whether a text of a ledger tells of one run only, which has not ended.

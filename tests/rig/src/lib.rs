@@ -29,9 +29,7 @@ mod topology;
 mod totals;
 
 pub use books::unbalanced;
-pub use checker::{
-    Checker, Expectation, Findings, Moments, Reason, Standstills, busy_times, check,
-};
+pub use checker::{Checker, Expectation, Findings, Moments, Periods, Reason, busy_times, check};
 pub use fleet::Fleet;
 pub use leaks::{Leaks, Patience};
 pub use ledger::{Ledger, Note, Run, now_micros};

@@ -10,7 +10,7 @@ use super::nemesis::Nemesis;
 use super::report::Report;
 use super::stage::{PENDING, Player, SITES, Stage, key};
 use super::written::Written;
-use crate::checker::{Checker, Expectation, Findings, Moments, Reason, Standstills, busy_times};
+use crate::checker::{Checker, Expectation, Findings, Moments, Periods, Reason, busy_times};
 use crate::leaks::{Leaks, Patience};
 use crate::ledger::Run;
 use crate::orders::{Burst, Site};
@@ -160,14 +160,14 @@ fn expectation(stage: &Stage, place: usize) -> Expectation<'_> {
         aftermath: &stage.aftermath,
         busy: &[],
         killed: &stage.killed,
-        stopped: Standstills::NONE,
+        stopped: Periods::NONE,
         in_vain: Moments::NONE,
         age: Duration::from_secs([0, 1, 0][place]),
         passing: &[],
         pending: PENDING[place],
         switched: &stage.switched,
         ending: &stage.ending,
-        departures: Moments::NONE,
+        departures: Periods::NONE,
     }
 }
 

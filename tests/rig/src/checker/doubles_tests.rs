@@ -21,7 +21,7 @@ fn behind(
     asked: &[(u32, u64)],
     starts: [u64; 2],
 ) -> Option<Reason> {
-    let stopped = Standstills::from_iter([stood]);
+    let stopped = Periods::from_iter([stood]);
     let in_vain = asked.iter().copied().collect();
     let expected = Expectation {
         stopped: &stopped,
@@ -54,7 +54,7 @@ fn who_goes_on_with_a_lease_that_is_over_is_a_reason_also_in_its_own_process_and
             run(first, 6_000_000, Some(9_000_000)),
             run(second, 6_005_000, Some(9_000_000)),
         ];
-        let stopped = Standstills::from_iter([(1, stood)]);
+        let stopped = Periods::from_iter([(1, stood)]);
         let expected = Expectation {
             stopped: &stopped,
             ..CALM
@@ -186,7 +186,7 @@ fn a_run_is_explained_by_the_weakest_reason_it_needs_and_calm_ones_without_an_ex
     ]
     .concat();
     let (trouble, aftermath) = ([50..=150], [150..=500_000]);
-    let stopped = Standstills::from_iter([(4, 3_000_000..=3_900_000)]);
+    let stopped = Periods::from_iter([(4, 3_000_000..=3_900_000)]);
     let in_vain = Moments::from_iter([(2, 390_000), (4, 3_950_000)]);
     let expected = Expectation {
         trouble: &trouble,

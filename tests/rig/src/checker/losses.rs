@@ -1,6 +1,7 @@
 //! Losses: calls without a value that have a reason of their own, which their process has written to the ledger.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use super::{Expectation, pid_of};
 use crate::ledger::{Note, Run};
@@ -32,10 +33,13 @@ impl<'a> Losses<'a> {
     /// Why this one has none, if there is a reason. A panic is the leading caller's own, so each is the reason of one.
     pub(super) fn reason(&mut self, answer: &Answer, expected: &Expectation<'_>) -> Option<Loss> {
         let meanwhile = answer.arrived..=answer.answered;
+        let during = |span: &RangeInclusive<u64>| {
+            *span.start() <= answer.answered && answer.arrived <= *span.end()
+        };
         match answer.error.as_deref() {
             Some("dropped") => {
-                let departed = expected.departures.during(Some(answer.pid), &meanwhile);
-                departed.then_some(Loss::Departed)
+                let mut departures = expected.departures.of(Some(answer.pid)).iter();
+                departures.any(during).then_some(Loss::Departed)
             }
             Some("panicked") => {
                 let panics = self.0.get_mut(&*answer.key)?;

@@ -18,7 +18,7 @@ use std::fmt::{self, Write as _};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-pub use self::accounts::{Moments, Standstills, busy_times};
+pub use self::accounts::{Moments, Periods, busy_times};
 pub use self::doubles::Reason;
 use self::doubles::{Doubles, passes_over};
 use self::figures::added;
@@ -42,7 +42,7 @@ pub struct Expectation<'a> {
     /// Processes that were killed, and when: their runs ended then.
     pub killed: &'a [(u32, u64)],
     /// Processes that stood still, and when: nobody can blame them for that time.
-    pub stopped: &'a Standstills,
+    pub stopped: &'a Periods,
     /// When processes asked Redis in vain. Nothing but a trouble explains a double of processes that did not.
     pub in_vain: &'a Moments,
     /// How old a value may be when its caller arrives; nothing where nothing is retained.
@@ -56,7 +56,7 @@ pub struct Expectation<'a> {
     /// Processes that were told to end, and when: so may calls that came to them behind that.
     pub ending: &'a [(u32, u64)],
     /// When callers of processes went away: their calls have no value.
-    pub departures: &'a Moments,
+    pub departures: &'a Periods,
 }
 
 /// A stored value is as old as the server's clock says, and answers take their way.

@@ -67,7 +67,7 @@ fn a_run_past_the_switch_needs_no_other_reason_while_it_was_off_and_is_none_for_
     };
     assert_eq!(found(&past(22 * S), &in_trouble), (1, 0));
     assert_eq!(found(&past(22 * S + 1), &in_trouble), (0, 1));
-    let stopped = Standstills::from_iter([(2, 12 * S..=20 * S)]);
+    let stopped = Periods::from_iter([(2, 12 * S..=20 * S)]);
     let stood = Expectation {
         stopped: &stopped,
         ..expected
@@ -150,7 +150,7 @@ fn nobody_is_told_the_outcome_of_a_run_that_panicked_or_was_dropped_or_outlived(
 
 #[test]
 fn a_call_without_a_value_is_excused_by_what_its_process_wrote_of_it_and_by_nothing_else() {
-    let departures = Moments::from_iter([(7, 5 * S), (8, 20 * S)]);
+    let departures = Periods::from_iter([(7, 5 * S..=5 * S + 10), (8, 20 * S..=20 * S)]);
     let runs = [
         noted("7.0", 0, 3 * S, Note::Panicked),
         noted("8.0", 4 * S, 30 * S, Note::Panicked),
@@ -164,7 +164,8 @@ fn a_call_without_a_value_is_excused_by_what_its_process_wrote_of_it_and_by_noth
         (found.departed, found.panicked, found.errors.len())
     };
     assert_eq!(found(&[without("dropped", 4 * S, 6 * S)]), (1, 0, 0));
-    assert_eq!(found(&[without("dropped", 6 * S, 7 * S)]), (0, 0, 1));
+    let late = |arrived| found(&[without("dropped", arrived, 7 * S)]);
+    assert_eq!([late(5 * S + 10), late(5 * S + 11)], [(1, 0, 0), (0, 0, 1)]);
     assert_eq!(
         found(&[without("dropped", 19 * S, 21 * S)]),
         (0, 0, 1),

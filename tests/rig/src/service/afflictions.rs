@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::ledger::{Ledger, Note};
+use crate::ledger::{Ledger, Note, now_micros};
 use crate::orders::Affliction;
 
 static PANIC: AtomicBool = AtomicBool::new(false);
@@ -31,9 +31,11 @@ pub(super) fn suffer(affliction: Affliction, ledger: &Path) {
             tokio::spawn(async move { hog(Duration::from_millis(lasts_ms)) });
         }
         Affliction::Departure => {
-            // Before the first of them goes.
-            Ledger::write_departure(ledger);
+            let since = now_micros();
+            // Before the first of them goes; and behind the last, for more callers may have come meanwhile.
+            Ledger::write_departure(ledger, since);
             DEPARTURE.notify_waiters();
+            Ledger::write_departure(ledger, since);
         }
     }
 }

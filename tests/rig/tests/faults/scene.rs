@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
-    Answer, Burst, Expectation, Leaks, Ledger, Moments, Patience, Pod, Proxy, RedisServer, Run,
+    Answer, Burst, Expectation, Leaks, Ledger, Patience, Periods, Pod, Proxy, RedisServer, Run,
     Site, Topology, Totals, busy_times, check, note_recovery, note_runs, note_spread, note_totals,
     now_micros, unbalanced,
 };
@@ -308,7 +308,7 @@ impl<T: Topology> Scene<T> {
             pending: self.pending,
             switched: &self.switched,
             ending: &[],
-            departures: Moments::NONE,
+            departures: Periods::NONE,
         };
         let faults = self.faults + self.proxy.as_ref().map_or(0, Proxy::faults);
         let runs = self.ledger.runs();
