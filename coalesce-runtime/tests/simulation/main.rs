@@ -33,6 +33,7 @@ mod weather;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::checker::{Wrong, check};
 use crate::play::play;
@@ -83,6 +84,7 @@ fn ten_thousand_seeds_keep_every_promise() {
         return;
     }
     let seeds = from_environment("COALESCE_SIM_SEEDS").unwrap_or(10_000);
+    let began = Instant::now();
     let (next, totals) = (AtomicU64::new(0), [(); 3].map(|()| AtomicU64::new(0)));
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -116,7 +118,8 @@ fn ten_thousand_seeds_keep_every_promise() {
         }
     }
     let [calls, runs, faults] = totals.map(AtomicU64::into_inner);
-    println!("{seeds} seeds: {calls} calls, {runs} runs, {faults} faults");
+    let took = began.elapsed();
+    println!("{seeds} seeds: {calls} calls, {runs} runs, {faults} faults in {took:?}");
     for (promise, seeds) in &kinds {
         println!(
             "{promise}: {} seeds, {:?}",
@@ -131,4 +134,7 @@ fn ten_thousand_seeds_keep_every_promise() {
             failures.len()
         );
     }
+    // Sixty seconds for ten thousand, and five times that for a busy machine.
+    let longest = Duration::from_millis(30) * u32::try_from(seeds.max(10_000)).unwrap();
+    assert!(took <= longest, "{took:?}");
 }

@@ -70,6 +70,7 @@ mod tests {
             key: "a".to_owned(),
             started: 1,
             ended: Some(2),
+            notes: Vec::new(),
         };
         (0..count).map(run).collect()
     }

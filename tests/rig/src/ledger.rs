@@ -37,6 +37,34 @@ struct InVain {
     in_vain: u64,
 }
 
+/// And one more: what is unusual about a run, said by its own process.
+#[derive(Debug, Serialize, Deserialize)]
+struct Noted {
+    noted: String,
+    note: Note,
+}
+
+/// And the last: some callers of a process went away.
+#[derive(Debug, Serialize, Deserialize)]
+struct Departure {
+    pid: u32,
+    departed: u64,
+    until: u64,
+}
+
+/// What may be unusual about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Note {
+    /// Its call went past the coordinator, which the kill switch had turned off.
+    PastSwitch,
+    /// Its call came when its process was ending.
+    PastEnd,
+    /// It panicked.
+    Panicked,
+    /// It was dropped with its caller.
+    Dropped,
+}
+
 /// One execution of a body.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -48,6 +76,19 @@ pub struct Run {
     pub started: u64,
     /// When it ended, unless its process was killed before.
     pub ended: Option<u64>,
+    /// What is unusual about it.
+    pub notes: Vec<Note>,
+}
+
+impl Run {
+    /// Whether its call went past the coordinator, and it was nobody's but its caller's.
+    pub fn is_bypass(&self) -> bool {
+        self.has(Note::PastSwitch) || self.has(Note::PastEnd)
+    }
+
+    pub(crate) fn has(&self, note: Note) -> bool {
+        self.notes.contains(&note)
+    }
 }
 
 /// A ledger, seen from the test.
@@ -85,10 +126,16 @@ impl Ledger {
                     key: line.key,
                     started: line.at,
                     ended: None,
+                    notes: Vec::new(),
                 };
                 runs.insert(line.run, run);
             } else if let Some(run) = runs.get_mut(&line.run) {
                 run.ended = Some(line.at);
+            }
+        }
+        for Noted { noted, note } in self.lines() {
+            if let Some(run) = runs.get_mut(&noted) {
+                run.notes.push(note);
             }
         }
         let mut runs: Vec<_> = runs.into_values().collect();
@@ -106,6 +153,12 @@ impl Ledger {
     pub fn in_vain(&self) -> Vec<(u32, u64)> {
         let asked = |InVain { pid, in_vain }| (pid, in_vain);
         self.lines().into_iter().map(asked).collect()
+    }
+
+    /// When callers of processes went away, by their own account.
+    pub fn departures(&self) -> Vec<(u32, RangeInclusive<u64>)> {
+        let left = |it: Departure| (it.pid, it.departed..=it.until);
+        self.lines().into_iter().map(left).collect()
     }
 
     /// The lines of one kind.
@@ -171,6 +224,25 @@ impl Ledger {
             starts,
         };
         append(path, &line);
+    }
+
+    /// Writes, from a pod, what is unusual about one of its runs.
+    pub(crate) fn write_note(path: &Path, run: &str, note: Note) {
+        let noted = run.to_owned();
+        append(path, &Noted { noted, note });
+    }
+
+    /// Writes, from a pod, that some of its callers go away, from that moment until now.
+    pub(crate) fn write_departure(path: &Path, departed: u64) {
+        let (pid, until) = (std::process::id(), now_micros());
+        append(
+            path,
+            &Departure {
+                pid,
+                departed,
+                until,
+            },
+        );
     }
 
     /// Whether a text of a ledger tells of one run only, which has not ended.

@@ -29,13 +29,13 @@ mod topology;
 mod totals;
 
 pub use books::unbalanced;
-pub use checker::{Checker, Expectation, Findings, InVain, Reason, Standstills, busy_times, check};
+pub use checker::{Checker, Expectation, Findings, Moments, Periods, Reason, busy_times, check};
 pub use fleet::Fleet;
 pub use leaks::{Leaks, Patience};
-pub use ledger::{Ledger, Run, now_micros};
+pub use ledger::{Ledger, Note, Run, now_micros};
 pub use listeners::hear_everything;
 pub use monitor::{Command, Monitor, Traffic};
-pub use orders::{Answer, Burst, Fails, Order, Page, PodState, Site, Tally};
+pub use orders::{Affliction, Answer, Burst, Fails, Order, Page, PodState, Site, Tally};
 pub use pod::{Pod, fleet};
 pub use process::free_port;
 pub use proxy::{Cut, Mode, Proxy, Way, holds};

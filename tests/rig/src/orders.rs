@@ -199,6 +199,24 @@ pub struct Tally {
     pub answered: u64,
 }
 
+/// What befalls a process of itself, and no server or signal has to do with.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Affliction {
+    /// The next body panics.
+    Panic,
+    /// The next body of `Site::Patient` does not end.
+    EndlessBody,
+    /// Bodies end again, and none that was to be endless will be.
+    Relief,
+    /// A worker is busy with something else.
+    Hog {
+        /// For so many milliseconds.
+        lasts_ms: u64,
+    },
+    /// Half of the callers of a load go away, by chance, and their calls are dropped.
+    Departure,
+}
+
 /// A question to a pod.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
@@ -225,6 +243,13 @@ pub enum Order {
     Obey {
         /// Whether calls are coalesced.
         on: bool,
+    },
+    /// Something befalls you. There is no answer.
+    Suffer(Affliction),
+    /// Make no more calls of loads, and shut down in an orderly way once those in progress are answered.
+    Retire {
+        /// How long flights in progress may go on, in milliseconds.
+        grace_ms: u64,
     },
     /// Say how you are.
     State,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use crate::ledger::Ledger;
-use crate::orders::{Answer, Burst, Order, PodState, Tally};
+use crate::orders::{Affliction, Answer, Burst, Order, PodState, Tally};
 use crate::process::signal;
 use crate::topology::Topology;
 
@@ -98,8 +98,33 @@ impl Pod {
 
     /// Turns the kill switch of everything, in the whole fleet.
     pub fn switch(&mut self, on: bool) {
+        assert!(self.turns(on), "the switch is turned");
+    }
+
+    /// Turns it if that can be done: whether it was.
+    pub fn turns(&mut self, on: bool) -> bool {
         self.order(&Order::Switch { on });
-        assert_eq!(self.line(), "switched");
+        self.line() == "switched"
+    }
+
+    /// Something befalls the pod of itself.
+    pub fn suffer(&mut self, affliction: Affliction) {
+        self.order(&Order::Suffer(affliction));
+    }
+
+    /// Tells the pod to make no more calls of loads, and to end; [`Pod::retired`] waits for that.
+    pub fn retire(&mut self, grace: Duration) {
+        let grace_ms = u64::try_from(grace.as_millis()).expect("a short grace");
+        self.order(&Order::Retire { grace_ms });
+    }
+
+    /// How many calls a pod with so many loads had begun that was told to [retire](Self::retire), when all have been
+    /// answered and it has ended.
+    pub fn retired(&mut self, loads: usize) -> u64 {
+        // In whichever order they come: the tally of each load, and "bye".
+        let lines: Vec<_> = (0..=loads).map(|_| self.line()).collect();
+        assert!(lines.iter().any(|line| line == "bye"), "{lines:?}");
+        self.state().begun
     }
 
     /// Tells the pod to watch out for a turn of the switch; [`Pod::obeyed`] says when it saw it.

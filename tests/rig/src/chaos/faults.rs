@@ -14,6 +14,16 @@ pub enum Fault {
     PodStop,
     /// A pod stands still until its lease has ended, and goes on.
     PodStopPastLease,
+    /// A pod is told to end while it is called, and another is started in its place.
+    PodEnd,
+    /// A body panics.
+    BodyPanic,
+    /// A body does not end, until well behind the time that it may hold its key.
+    EndlessBody,
+    /// Half of a pod's callers go away, and their calls are dropped.
+    CallersGo,
+    /// The kill switch is turned off, and on again.
+    SwitchOff,
     /// The server is killed and comes back empty.
     RedisKill,
     /// The server stands still.
@@ -60,6 +70,8 @@ pub enum Fault {
     TurnAway,
     /// A replica is told to take over.
     FailOver,
+    /// A slot that is in use moves to another primary, with all that is in it.
+    SlotMove,
     /// A primary is killed; its replica takes over, and it comes back.
     PrimaryKill,
     /// A primary stands still until its replica has taken over, and goes on.
@@ -69,15 +81,16 @@ pub enum Fault {
 }
 
 use Fault::{
-    Corrupt, Cut, Delay, DeleteLocks, DeleteStates, FailOver, Flush, ForbidMessages, ForbidScripts,
-    ForeignType, ForgetScripts, Garbage, KillClients, KillSubscribers, LoseMessages, LoseReplies,
-    PodKill, PodStop, PodStopPastLease, PrimaryKill, PrimaryStop, RedisKill, RedisPause, RedisStop,
-    RefuseWrites, SentinelKill, Stall, Swallow, TurnAway,
+    BodyPanic, CallersGo, Corrupt, Cut, Delay, DeleteLocks, DeleteStates, EndlessBody, FailOver,
+    Flush, ForbidMessages, ForbidScripts, ForeignType, ForgetScripts, Garbage, KillClients,
+    KillSubscribers, LoseMessages, LoseReplies, PodEnd, PodKill, PodStop, PodStopPastLease,
+    PrimaryKill, PrimaryStop, RedisKill, RedisPause, RedisStop, RefuseWrites, SentinelKill,
+    SlotMove, Stall, Swallow, SwitchOff, TurnAway,
 };
 
 /// How every topology can be hurt. What happens most often in the field comes more often here, and what
 /// is no reason for a second run leaves time in which there must be none.
-const EVERYWHERE: [Fault; 23] = [
+const EVERYWHERE: [Fault; 33] = [
     PodKill,
     PodKill,
     PodKill,
@@ -87,6 +100,16 @@ const EVERYWHERE: [Fault; 23] = [
     PodStop,
     PodStopPastLease,
     PodStopPastLease,
+    PodEnd,
+    PodEnd,
+    BodyPanic,
+    BodyPanic,
+    EndlessBody,
+    EndlessBody,
+    CallersGo,
+    CallersGo,
+    SwitchOff,
+    SwitchOff,
     ForgetScripts,
     KillSubscribers,
     RedisPause,
@@ -119,19 +142,25 @@ impl Fault {
                 Corrupt,
                 TurnAway,
             ],
-            Layout::Cluster => &[FailOver, FailOver, PrimaryKill, PrimaryStop],
+            Layout::Cluster => &[
+                FailOver,
+                FailOver,
+                SlotMove,
+                SlotMove,
+                PrimaryKill,
+                PrimaryStop,
+            ],
             Layout::Sentinel => &[FailOver, PrimaryKill, PrimaryStop, SentinelKill],
         };
         [&EVERYWHERE[..], more].concat()
     }
 
     /// Whether it may make a key run in two processes at once. What pods suffer is reason for what they do
-    /// themselves, and is judged by who died or stood still.
+    /// themselves, and is judged by who died or stood still, and by what they have written to the ledger.
     pub(super) fn is_reason(self) -> bool {
         let none = [
-            PodKill,
-            PodStop,
-            PodStopPastLease,
+            SwitchOff,
+            SlotMove,
             ForgetScripts,
             KillSubscribers,
             Delay,
@@ -139,7 +168,12 @@ impl Fault {
             ForbidMessages,
             SentinelKill,
         ];
-        !none.contains(&self)
+        !self.is_of_pods() && !none.contains(&self)
+    }
+
+    /// Whether questions may be in vain while it is done, though none is lost that had its answer.
+    pub(super) fn is_in_the_way(self) -> bool {
+        self == SlotMove
     }
 
     /// Whether two servers may lead for a moment behind it, so that nobody need have asked in vain.
@@ -149,7 +183,17 @@ impl Fault {
 
     /// Whether it is done to pods.
     pub(super) fn is_of_pods(self) -> bool {
-        [PodKill, PodStop, PodStopPastLease].contains(&self)
+        self.stops_pods() || [PodKill, PodEnd].contains(&self) || self.is_of_calls()
+    }
+
+    /// Whether a pod stands still by it.
+    pub(super) fn stops_pods(self) -> bool {
+        [PodStop, PodStopPastLease].contains(&self)
+    }
+
+    /// Whether it is done to the calls of a pod, or to their bodies.
+    pub(super) fn is_of_calls(self) -> bool {
+        [BodyPanic, EndlessBody, CallersGo].contains(&self)
     }
 
     /// Whether it is done to the way between pods and servers.

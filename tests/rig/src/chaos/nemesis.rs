@@ -9,6 +9,7 @@ use super::Plan;
 use super::faults::Fault;
 use super::stage::Stage;
 use crate::ledger::now_micros;
+use crate::orders::Affliction;
 use crate::proxy::{Cut, Mode, Way, holds};
 use crate::server::RedisServer;
 
@@ -141,15 +142,43 @@ impl Nemesis {
         if stage.pods[number].stopped_since.is_some() {
             return None;
         }
-        if fault == Fault::PodKill {
-            stage.replace(number);
-            return Some((number, 0));
+        let pod = &mut stage.pods[number].pod;
+        match fault {
+            Fault::BodyPanic => pod.suffer(Affliction::Panic),
+            Fault::EndlessBody => pod.suffer(Affliction::EndlessBody),
+            Fault::CallersGo => pod.suffer(Affliction::Departure),
+            Fault::PodKill => stage.replace(number),
+            Fault::PodEnd => stage.retire(number),
+            _ => stage.stop(number),
         }
-        stage.stop(number);
-        Some(match fault {
-            Fault::PodStop => (number, self.span(100, 1_200)),
-            _ => (number, self.span(3_500, 4_500)),
-        })
+        let lasts = match fault {
+            Fault::PodStop => self.span(100, 1_200),
+            Fault::PodStopPastLease => self.span(3_500, 4_500),
+            // It may hold its key for two seconds, and a poll is a second later at most.
+            Fault::EndlessBody => self.span(3_200, 4_200),
+            Fault::PodEnd => self.span(500, 1_500),
+            _ => 0,
+        };
+        Some((number, lasts))
+    }
+
+    /// Turns the kill switch off by a pod, which tells all others. By whom, and for how long.
+    fn switch_off(&mut self, stage: &mut Stage) -> Option<(usize, u64)> {
+        let number = self.dice.usize(..stage.pods.len());
+        if stage.pods[number].stopped_since.is_some() || !stage.has_time() {
+            return None;
+        }
+        // Who cannot turn it may have done so all the same.
+        stage.pods[number].pod.turns(false);
+        Some((number, self.span(100, 400)))
+    }
+
+    /// Moves the slot of a key that is in use.
+    fn move_slot(&mut self, stage: &Stage, primaries: &[usize]) -> Option<(usize, u64)> {
+        let names = ["*:lock:*", "*:state:*"].map(|names| stage.servers.topology().keys(names));
+        let name = self.dice.choice(&names.concat())?.clone();
+        let place = *self.dice.choice(primaries)?;
+        stage.servers.move_slot(&name, place).then_some((place, 0))
     }
 
     fn hurt_way(&mut self, stage: &mut Stage, fault: Fault) -> Option<(usize, u64)> {
@@ -173,6 +202,11 @@ impl Nemesis {
         // A fail-over is still going on at times, and the servers are told of it.
         stage.servers.is_complete();
         let primaries = stage.servers.primaries();
+        match fault {
+            Fault::SwitchOff => return self.switch_off(stage),
+            Fault::SlotMove => return self.move_slot(stage, &primaries),
+            _ => {}
+        }
         let place = *self.dice.choice(&primaries)?;
         let lasts = match fault {
             Fault::RedisKill => self.span(100, 1_000),
@@ -241,6 +275,10 @@ impl Nemesis {
                 };
                 stage.trouble.push(wound.since..=over);
                 stage.aftermath.push(over..=noticed);
+            } else if wound.fault.is_in_the_way() {
+                stage.aftermath.push(wound.since..=healed + RECOVERY);
+            } else if wound.fault == Fault::SwitchOff {
+                stage.switched.push(wound.since..=healed);
             }
         }
     }
@@ -250,6 +288,9 @@ impl Wound {
     fn heal(&self, stage: &mut Stage) {
         match self.fault {
             Fault::PodStop | Fault::PodStopPastLease => stage.go_on(self.place),
+            Fault::PodEnd => stage.see_off(),
+            Fault::EndlessBody => stage.pods[self.place].pod.suffer(Affliction::Relief),
+            Fault::SwitchOff => stage.switch_on(self.place),
             Fault::RedisKill | Fault::PrimaryKill => stage.servers.restart(self.place),
             Fault::RedisStop | Fault::PrimaryStop => stage.servers.server(self.place).go_on(),
             Fault::SentinelKill => {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::faults::Fault;
 use super::servers::Layout;
-use crate::checker::Reason;
+use crate::checker::{LONGEST_TAKEOVER_MS, Reason};
 
 /// The figures.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +21,12 @@ pub struct Report {
     pub calls: u64,
     /// Runs of bodies.
     pub executions: u64,
+    /// Those of calls that went past the coordinator, as they were told to.
+    pub bypassed_runs: u64,
+    /// Calls whose callers went away.
+    pub departed_calls: u64,
+    /// Calls whose own body panicked.
+    pub panicked_calls: u64,
     /// Runs beside a run of the same key, for a reason.
     pub explained_runs: u64,
     /// How many of them for which; of several, the weakest.
@@ -70,9 +76,6 @@ pub struct Report {
     pub details: Vec<String>,
 }
 
-/// A lease of three seconds, one more to notice its end, and one for a busy machine.
-const LONGEST_TAKEOVER_MS: u64 = 5_000;
-
 /// A second, and what bursts take on a busy machine.
 const LONGEST_RECOVERY_MS: u64 = 5_400;
 
@@ -110,7 +113,8 @@ impl Report {
         let mut broken: Vec<_> = broken
             .map(|(what, count)| format!("{count} {what}"))
             .collect();
-        let share = |count: u64| count * 100 / self.executions.max(1);
+        let flights = self.executions - self.bypassed_runs;
+        let share = |count: u64| count * 100 / flights.max(1);
         // Of the others a primary moves nearly all the time.
         let alone = matches!(self.topology, Layout::Standalone);
         if alone && share(self.strict_runs) < LEAST_STRICT {

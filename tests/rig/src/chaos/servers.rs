@@ -95,6 +95,18 @@ impl Servers {
         }
     }
 
+    /// Moves the slot of this key to the primary in another place, unless it is there: whether it did.
+    pub(super) fn move_slot(&self, name: &str, to: usize) -> bool {
+        let Self::Cluster(cluster) = self else {
+            return false;
+        };
+        let moves = cluster.primary_of(name) != to;
+        if moves {
+            cluster.move_slot(name, to);
+        }
+        moves
+    }
+
     pub(super) fn kill(&mut self, place: usize) {
         match self {
             Self::Standalone(server, _) => server.kill(),

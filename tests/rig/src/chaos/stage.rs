@@ -1,5 +1,6 @@
 //! The stage: servers, pods that call all the time, and a log of what was done to them.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,11 +11,24 @@ use super::Plan;
 use super::servers::Servers;
 use crate::folder::folder;
 use crate::ledger::{Ledger, now_micros};
-use crate::orders::{Burst, Site};
+use crate::orders::{Affliction, Burst, Site};
 use crate::pod::Pod;
 
-/// Calls of two kinds, told apart by their keys.
-pub(super) const SITES: [Site; 2] = [Site::InFlight, Site::Brief];
+/// Calls of three kinds, told apart by their keys. The last may hold its key for a short time only.
+pub(super) const SITES: [Site; 3] = [Site::InFlight, Site::Brief, Site::Patient];
+
+/// For how long a run of each holds its key at most.
+pub(super) const PENDING: [Duration; 3] = [
+    Duration::from_secs(30),
+    Duration::from_secs(30),
+    Duration::from_secs(2),
+];
+
+/// What the last of them is told.
+const CLOCKS: [(&str, &str); 2] = [("RIG_PENDING", "2s"), ("RIG_WAIT", "45s")];
+
+/// How long a pod that is told to end waits for its flights.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) struct Stage {
     pub(super) servers: Servers,
@@ -24,6 +38,13 @@ pub(super) struct Stage {
     pub(super) files: Vec<(u32, usize, PathBuf)>,
     pub(super) killed: Vec<(u32, u64)>,
     pub(super) stopped: Vec<(u32, RangeInclusive<u64>)>,
+    /// Pods that were told to end, and when.
+    pub(super) ending: Vec<(u32, u64)>,
+    /// How many calls those had begun that have ended.
+    pub(super) ended: HashMap<u32, u64>,
+    /// When the kill switch was off.
+    pub(super) switched: Vec<RangeInclusive<u64>>,
+    leaving: Vec<Pod>,
     pub(super) trouble: Vec<RangeInclusive<u64>>,
     /// Behind each of those, until everybody has noticed.
     pub(super) aftermath: Vec<RangeInclusive<u64>>,
@@ -51,6 +72,10 @@ impl Stage {
             files: Vec::new(),
             killed: Vec::new(),
             stopped: Vec::new(),
+            ending: Vec::new(),
+            ended: HashMap::new(),
+            switched: Vec::new(),
+            leaving: Vec::new(),
             trouble: Vec::new(),
             aftermath: Vec::new(),
             tasks: 0,
@@ -91,6 +116,40 @@ impl Stage {
         self.pods.iter().position(leads)
     }
 
+    /// Whether there is time left to turn the switch and to turn it back, before loads end.
+    pub(super) fn has_time(&self) -> bool {
+        self.left() > Duration::from_secs(3)
+    }
+
+    /// Turns the switch on. By hand, whatever pods can do; and by this one, so that the others are told.
+    pub(super) fn switch_on(&mut self, number: usize) {
+        self.servers.tell(&["DEL", "rig:switch"]);
+        let has_time = self.left() > Duration::from_secs(2);
+        let player = &mut self.pods[number];
+        if has_time && player.stopped_since.is_none() {
+            player.pod.turns(true);
+        }
+    }
+
+    /// Tells a pod to end, and starts another in its place.
+    pub(super) fn retire(&mut self, number: usize) {
+        let new = self.player(number);
+        let mut old = std::mem::replace(&mut self.pods[number], new).pod;
+        old.suffer(Affliction::Relief);
+        self.ending.push((old.pid(), now_micros()));
+        old.retire(GRACE);
+        self.leaving.push(old);
+        self.begin(number);
+    }
+
+    /// Waits until those that were told to end have answered all calls.
+    pub(super) fn see_off(&mut self) {
+        for mut pod in std::mem::take(&mut self.leaving) {
+            let begun = pod.retired(SITES.len());
+            self.ended.insert(pod.pid(), begun);
+        }
+    }
+
     /// Kills a pod and starts another in its place.
     pub(super) fn replace(&mut self, number: usize) {
         let old = &mut self.pods[number].pod;
@@ -120,6 +179,7 @@ impl Stage {
             .environment
             .iter()
             .map(|(name, value)| (&**name, &**value))
+            .chain(CLOCKS)
             .collect();
         let url = self.servers.url_of(number);
         let mut pod = Pod::start(&self.program, &url, &self.ledger, &environment);
@@ -142,14 +202,16 @@ impl Stage {
     }
 }
 
-/// Of the site that retains nothing callers come back at once; of the other, hits would take all the time there is.
+/// Of the site that retains nothing callers come back at once; of the next, hits would take all the time there is.
 fn load(place: usize, site: Site, lasts_ms: u64) -> Burst {
     Burst {
-        keys: (0..4).map(|number| key(place, number)).collect(),
+        keys: (0..[4, 4, 2][place])
+            .map(|number| key(place, number))
+            .collect(),
         lasts_ms: Some(lasts_ms),
         body_ms: 20,
-        pause_ms: [0, 20][place],
-        ..Burst::of(site, [16, 4][place])
+        pause_ms: [0, 20, 20][place],
+        ..Burst::of(site, [16, 4, 4][place])
     }
 }
 

@@ -8,15 +8,18 @@ use std::time::{Duration, Instant};
 use super::Plan;
 use super::nemesis::Nemesis;
 use super::report::Report;
-use super::stage::{Player, SITES, Stage, key};
+use super::stage::{PENDING, Player, SITES, Stage, key};
 use super::written::Written;
-use crate::checker::{Checker, Expectation, Findings, InVain, Reason, Standstills, busy_times};
+use crate::checker::{Checker, Expectation, Findings, Moments, Periods, Reason, busy_times};
 use crate::leaks::{Leaks, Patience};
 use crate::ledger::Run;
 use crate::orders::{Burst, Site};
 
 /// Two bodies, a lease that nobody gave back, a second to notice, and two deadlines, five times over.
 const LONGEST: Duration = Duration::from_millis(40 + 3_000 + 1_000 + 5 * 500);
+
+/// What a body adds that does not end when it should.
+const ENDLESS: Duration = Duration::from_secs(5);
 
 /// Longer than any call takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,6 +37,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
     let busy = busy_times(&told, &stage.stopped);
     let stopped = stage.stopped.iter().cloned().chain(told).collect();
     let in_vain = stage.ledger.in_vain().into_iter().collect();
+    let departures = stage.ledger.departures().into_iter().collect();
     let runs = stage.ledger.runs();
     let mut written = HashMap::new();
     let found: Vec<_> = (0..SITES.len())
@@ -42,6 +46,7 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
                 busy: &busy,
                 stopped: &stopped,
                 in_vain: &in_vain,
+                departures: &departures,
                 ..expectation(&stage, place)
             };
             find(&stage, &runs, &expected, place, &mut written)
@@ -60,6 +65,9 @@ pub(super) fn of(mut stage: Stage, nemesis: &Nemesis, plan: &Plan) -> Report {
         faults: nemesis.done.clone(),
         calls: sum(|it| it.calls),
         executions: runs.len() as u64,
+        bypassed_runs: sum(|it| it.bypasses),
+        departed_calls: sum(|it| it.departed),
+        panicked_calls: sum(|it| it.panicked),
         explained_runs: explained_by.values().sum(),
         explained_by,
         calm_runs: sum(|it| it.calm),
@@ -105,7 +113,8 @@ fn begun(stage: &mut Stage) -> HashMap<u32, u64> {
         }
         (player.pod.pid(), player.pod.state().begun)
     };
-    stage.pods.iter_mut().map(of_player).collect()
+    let living: HashMap<_, _> = stage.pods.iter_mut().map(of_player).collect();
+    living.into_iter().chain(stage.ended.clone()).collect()
 }
 
 /// Calls of which no answer can be read.
@@ -144,17 +153,21 @@ fn recover(stage: &mut Stage) -> u64 {
 }
 
 fn expectation(stage: &Stage, place: usize) -> Expectation<'_> {
+    let longest = LONGEST + [Duration::ZERO, Duration::ZERO, ENDLESS][place];
     Expectation {
-        longest: LONGEST,
+        longest,
         trouble: &stage.trouble,
         aftermath: &stage.aftermath,
         busy: &[],
         killed: &stage.killed,
-        stopped: Standstills::NONE,
-        in_vain: InVain::NONE,
-        age: Duration::from_secs([0, 1][place]),
+        stopped: Periods::NONE,
+        in_vain: Moments::NONE,
+        age: Duration::from_secs([0, 1, 0][place]),
         passing: &[],
-        switched: false,
+        pending: PENDING[place],
+        switched: &stage.switched,
+        ending: &stage.ending,
+        departures: Periods::NONE,
     }
 }
 

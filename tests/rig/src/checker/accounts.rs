@@ -9,17 +9,17 @@ pub(super) const TOO_LONG: u64 = 80_000;
 /// And then it may ask nothing for a second, and the machine is busy.
 pub(super) const RECOVERY: u64 = 2_000_000;
 
-/// When processes stood still, each by its pid. Moments are in microseconds since the Unix epoch.
+/// When something went on in processes, each by its pid, in microseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
-pub struct Standstills {
+pub struct Periods {
     all: Spans,
     long: Spans,
 }
 
 type Spans = BTreeMap<u32, Vec<RangeInclusive<u64>>>;
 
-impl Standstills {
-    /// Nobody stood still.
+impl Periods {
+    /// It never did.
     pub const NONE: &Self = &Self {
         all: Spans::new(),
         long: Spans::new(),
@@ -30,7 +30,7 @@ impl Standstills {
         in_spans(&self.all, pid)
     }
 
-    /// Those that were too long for its questions.
+    /// Those that are too long for its questions, if it stood still.
     pub(super) fn too_long(&self, pid: Option<u32>) -> &[RangeInclusive<u64>] {
         in_spans(&self.long, pid)
     }
@@ -41,7 +41,7 @@ fn in_spans(spans: &Spans, pid: Option<u32>) -> &[RangeInclusive<u64>] {
         .map_or(&[], |spans| spans)
 }
 
-impl FromIterator<(u32, RangeInclusive<u64>)> for Standstills {
+impl FromIterator<(u32, RangeInclusive<u64>)> for Periods {
     fn from_iter<I: IntoIterator<Item = (u32, RangeInclusive<u64>)>>(spans: I) -> Self {
         let mut stood = Self::default();
         for (pid, span) in spans {
@@ -82,15 +82,15 @@ pub fn busy_times(
     apart
 }
 
-/// When processes asked Redis and got no usable answer, each by its pid, in microseconds since the Unix epoch.
+/// When something happened to processes, each by its pid, in microseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
-pub struct InVain(BTreeMap<u32, Vec<u64>>);
+pub struct Moments(BTreeMap<u32, Vec<u64>>);
 
-impl InVain {
-    /// Every question had an answer.
+impl Moments {
+    /// It never did.
     pub const NONE: &Self = &Self(BTreeMap::new());
 
-    /// Whether a process did in this time.
+    /// Whether it happened to a process in this time.
     pub(super) fn during(&self, pid: Option<u32>, span: &RangeInclusive<u64>) -> bool {
         let moments = pid.and_then(|pid| self.0.get(&pid));
         moments.is_some_and(|moments| {
@@ -100,7 +100,7 @@ impl InVain {
     }
 }
 
-impl FromIterator<(u32, u64)> for InVain {
+impl FromIterator<(u32, u64)> for Moments {
     fn from_iter<I: IntoIterator<Item = (u32, u64)>>(moments: I) -> Self {
         let mut of_pids = BTreeMap::<_, Vec<_>>::new();
         for (pid, at) in moments {

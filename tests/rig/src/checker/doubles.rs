@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 
 use super::accounts::{RECOVERY, TOO_LONG};
+use super::bypasses::is_allowed;
 use super::{Expectation, micros, pid_of};
 use crate::ledger::Run;
 use crate::orders::Answer;
@@ -32,15 +33,17 @@ const MISSES_A_BEAT: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Callers may have been told to run for themselves.
+    /// Its call went past the coordinator, as it was told to.
     Switched,
     /// The process of the other had died.
     Death,
+    /// The other had taken longer than a run may hold its key.
+    Outlived,
     /// Redis could not be counted upon, and anything may have been lost.
     Trouble,
     /// It could again, and one of the two processes had not noticed: it had just asked in vain.
     Aftermath,
-    /// The process of one of them had stood still, and just asked in vain; or the first had lost its lease.
+    /// The process of one of them had stood still, and just asked in vain, or had lost its lease.
     Standstill,
     /// The machine had been too busy for some process, and that of one of them had just asked in vain.
     Busy,
@@ -75,7 +78,8 @@ impl Doubles {
         // Whatever it is beside of.
         let excused =
             |run: &&Run| in_trouble(run, BEGINS) || may_be_alone(run) && is_alone(run, expected);
-        let calm = runs.iter().filter(calm);
+        // Who goes past the coordinator needs no other excuse, and proves nothing.
+        let calm = runs.iter().filter(|run| !run.is_bypass()).filter(calm);
         let mut doubles = Self {
             calm: calm.clone().count(),
             strict: calm.filter(|run| !excused(run)).count(),
@@ -92,6 +96,15 @@ impl Doubles {
         let mut before: Vec<&Run> = Vec::new();
         for run in runs {
             before.retain(|earlier| kept_until(earlier, expected) > run.started);
+            if run.is_bypass() {
+                if !is_allowed(run, expected) {
+                    self.unexplained.push(((*run).clone(), (*run).clone()));
+                } else if !before.is_empty() {
+                    *self.explained.entry(Reason::Switched).or_default() += 1;
+                }
+                // It is no flight, and nobody waits for it.
+                continue;
+            }
             let mut weakest = None;
             let unreasoned = before.iter().find(|earlier| {
                 let reason = reason(earlier, run, expected);
@@ -124,17 +137,21 @@ fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason
             *span.start() <= run.started && earlier.started <= span.end().saturating_add(lasts)
         })
     };
-    if expected.switched {
-        return Some(Reason::Switched);
-    }
     if ended_by_death(earlier, expected).is_some_and(|at| at <= run.started) {
         return Some(Reason::Death);
     }
+    if outlives(earlier, run.started, expected) {
+        return Some(Reason::Outlived);
+    }
+    let lost = lost_its_lease(earlier, run, expected);
     let beside = end_of(earlier, expected) > run.started;
     if beside && pid_of(&earlier.name) == pid_of(&run.name) {
-        // Whatever Redis does, the fold of a process needs nobody's help.
-        return None;
+        // Whatever Redis does, the fold of a process needs nobody's help; but once it knows that it has lost its lease,
+        // newcomers ask for themselves.
+        return lost.then_some(Reason::Standstill);
     }
+    // It may begin with a grant in hand that is over.
+    let lost = lost || lost_its_lease(run, run, expected);
     let alone = |run: &&Run| is_alone(run, expected);
     let pair = [earlier, run];
     let in_vain = pair.iter().any(alone) || is_not_stored(earlier, run, expected);
@@ -142,10 +159,7 @@ fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason
     let reasons = [
         (Reason::Trouble, during(expected.trouble, BEGINS)),
         (Reason::Aftermath, in_vain && during(expected.aftermath, 0)),
-        (
-            Reason::Standstill,
-            stood.any(alone) || lost_its_lease(earlier, run, expected),
-        ),
+        (Reason::Standstill, stood.any(alone) || lost),
         (Reason::Busy, in_vain && during(expected.busy, 0)),
     ];
     let found = reasons.iter().find(|(_, is_one)| *is_one);
@@ -160,7 +174,7 @@ pub(super) fn passes_over(
     runs: &[&Run],
     expected: &Expectation<'_>,
 ) -> bool {
-    if expected.switched || !expected.age.is_zero() {
+    if maker.is_bypass() || !expected.age.is_zero() {
         return false;
     }
     let told = if pid_of(&maker.name) == Some(answer.pid) {
@@ -175,8 +189,14 @@ pub(super) fn passes_over(
         .take_while(|run| run.started < maker.started);
     between.any(|run| {
         let over = run.ended.is_some_and(|end| end + told < maker.started);
-        over && !is_excused(answer, maker, run, expected)
+        over && tells(run, expected) && !is_excused(answer, maker, run, expected)
     })
+}
+
+/// Whether those who waited for it are told its outcome.
+fn tells(run: &Run, expected: &Expectation<'_>) -> bool {
+    let end = end_of(run, expected);
+    run.notes.is_empty() && !outlives(run, end, expected)
 }
 
 fn is_excused(answer: &Answer, maker: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
@@ -225,6 +245,12 @@ fn lost_its_lease(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool 
     };
     let of_earlier = expected.stopped.too_long(pid_of(&earlier.name));
     of_earlier.iter().any(reason)
+}
+
+/// Whether it had held its key for as long as it may when another began at `then`. It was granted the key before it began.
+fn outlives(run: &Run, then: u64, expected: &Expectation<'_>) -> bool {
+    let held_until = run.started.saturating_add(micros(expected.pending));
+    held_until <= end_of(run, expected).min(then).saturating_add(BEGINS)
 }
 
 /// When it ended, or its process did.

@@ -21,7 +21,7 @@ fn behind(
     asked: &[(u32, u64)],
     starts: [u64; 2],
 ) -> Option<Reason> {
-    let stopped = Standstills::from_iter([stood]);
+    let stopped = Periods::from_iter([stood]);
     let in_vain = asked.iter().copied().collect();
     let expected = Expectation {
         stopped: &stopped,
@@ -44,6 +44,37 @@ fn a_process_that_stood_still_past_a_deadline_is_a_reason_and_a_shorter_stop_is_
     assert_eq!(lost(1_000_000..=6_000_000, [0, 5_500_000]), reason);
     assert_eq!(lost(1_000_000..=2_000_001, [2_250_001, 5_500_000]), reason);
     assert_eq!(lost(1_000_000..=2_000_000, [0, 5_500_000]), None);
+}
+
+#[test]
+fn who_goes_on_with_a_lease_that_is_over_is_a_reason_also_in_its_own_process_and_as_the_second() {
+    let found = |stood: RangeInclusive<u64>, names: [&str; 2]| {
+        let [first, second] = names;
+        let runs = [
+            run(first, 6_000_000, Some(9_000_000)),
+            run(second, 6_005_000, Some(9_000_000)),
+        ];
+        let stopped = Periods::from_iter([(1, stood)]);
+        let expected = Expectation {
+            stopped: &stopped,
+            ..CALM
+        };
+        let found = check(&runs, &[], &expected);
+        found.explained.into_keys().next()
+    };
+    let (long, short) = (2_000_000..=5_999_000, 5_000_000..=5_999_000);
+    let reason = Some(Reason::Standstill);
+    assert_eq!(found(long.clone(), ["1.0", "1.1"]), reason);
+    assert_eq!(found(long.clone(), ["2.0", "1.1"]), reason);
+    assert_eq!(found(short.clone(), ["1.0", "1.1"]), None);
+    assert_eq!(found(short, ["2.0", "1.1"]), None);
+    assert_eq!(
+        found(long.clone(), ["2.0", "2.1"]),
+        None,
+        "another stood still"
+    );
+    // A quarter of a second behind it has no grant from before it.
+    assert_eq!(found(1_000_000..=5_754_999, ["2.0", "1.1"]), None);
 }
 
 #[test]
@@ -155,8 +186,8 @@ fn a_run_is_explained_by_the_weakest_reason_it_needs_and_calm_ones_without_an_ex
     ]
     .concat();
     let (trouble, aftermath) = ([50..=150], [150..=500_000]);
-    let stopped = Standstills::from_iter([(4, 3_000_000..=3_900_000)]);
-    let in_vain = InVain::from_iter([(2, 390_000), (4, 3_950_000)]);
+    let stopped = Periods::from_iter([(4, 3_000_000..=3_900_000)]);
+    let in_vain = Moments::from_iter([(2, 390_000), (4, 3_950_000)]);
     let expected = Expectation {
         trouble: &trouble,
         aftermath: &aftermath,

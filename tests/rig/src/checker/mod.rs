@@ -1,10 +1,14 @@
 //! The checker: holds what callers were answered against what bodies did, and says what cannot be explained.
 
 mod accounts;
+mod bypasses;
 mod doubles;
 #[cfg(test)]
 mod doubles_tests;
 mod figures;
+mod losses;
+#[cfg(test)]
+mod notes_tests;
 mod takeovers;
 #[cfg(test)]
 mod tests;
@@ -14,10 +18,11 @@ use std::fmt::{self, Write as _};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-pub use self::accounts::{InVain, Standstills, busy_times};
+pub use self::accounts::{Moments, Periods, busy_times};
 pub use self::doubles::Reason;
 use self::doubles::{Doubles, passes_over};
 use self::figures::added;
+use self::losses::{Loss, Losses};
 use self::takeovers::Deaths;
 use crate::ledger::Run;
 use crate::orders::Answer;
@@ -37,19 +42,28 @@ pub struct Expectation<'a> {
     /// Processes that were killed, and when: their runs ended then.
     pub killed: &'a [(u32, u64)],
     /// Processes that stood still, and when: nobody can blame them for that time.
-    pub stopped: &'a Standstills,
+    pub stopped: &'a Periods,
     /// When processes asked Redis in vain. Nothing but a trouble explains a double of processes that did not.
-    pub in_vain: &'a InVain,
+    pub in_vain: &'a Moments,
     /// How old a value may be when its caller arrives; nothing where nothing is retained.
     pub age: Duration,
     /// Keys of which nothing is retained all the same.
     pub passing: &'a [String],
-    /// Whether callers may have been told to run for themselves, by the kill switch.
-    pub switched: bool,
+    /// How long a run holds its key at most: behind that another may begin.
+    pub pending: Duration,
+    /// When the kill switch was off: calls may have gone past the coordinator.
+    pub switched: &'a [RangeInclusive<u64>],
+    /// Processes that were told to end, and when: so may calls that came to them behind that.
+    pub ending: &'a [(u32, u64)],
+    /// When callers of processes went away: their calls have no value.
+    pub departures: &'a Periods,
 }
 
 /// A stored value is as old as the server's clock says, and answers take their way.
 const SLACK: Duration = Duration::from_millis(300);
+
+/// A lease of three seconds, one more to notice its end, and one for a busy machine.
+pub(crate) const LONGEST_TAKEOVER_MS: u64 = 5_000;
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +80,14 @@ pub struct Findings {
     /// What each call that was under way when Redis was in trouble took beside the bodies of its own process, and the one
     /// that made its value.
     pub added_in_trouble_ms: Vec<u64>,
-    /// Answers without a value.
+    /// Answers without a value, and without a reason for it in the ledger.
     pub errors: Vec<Answer>,
+    /// Calls whose callers had gone away.
+    pub departed: usize,
+    /// Calls whose own body panicked.
+    pub panicked: usize,
+    /// Runs of calls that went past the coordinator.
+    pub bypasses: usize,
     /// Values of another key, or of a run that the ledger does not know.
     pub wrong: Vec<Answer>,
     /// Values that were too old when their caller arrived.
@@ -106,6 +126,7 @@ pub struct Checker<'a> {
     runs: HashMap<&'a str, Vec<&'a Run>>,
     known: HashMap<&'a str, &'a Run>,
     deaths: Deaths<'a>,
+    losses: Losses<'a>,
     expected: Expectation<'a>,
     findings: Findings,
 }
@@ -120,11 +141,13 @@ impl<'a> Checker<'a> {
         }
         Self {
             deaths: Deaths::of(&by_key, &expected),
+            losses: Losses::of(runs),
             runs: by_key,
             known: runs.iter().map(|run| (&*run.name, run)).collect(),
             expected,
             findings: Findings {
                 runs: runs.len(),
+                bypasses: runs.iter().filter(|run| run.is_bypass()).count(),
                 explained: doubles.explained,
                 unexplained: doubles.unexplained,
                 calm: doubles.calm,
@@ -166,7 +189,11 @@ impl<'a> Checker<'a> {
         let maker = maker.filter(|run| run.key == answer.key).copied();
         self.deaths.take(answer, maker);
         let Some(of_key) = &answer.of_key else {
-            findings.errors.push(answer.clone());
+            match self.losses.reason(answer, &self.expected) {
+                Some(Loss::Departed) => findings.departed += 1,
+                Some(Loss::Panicked) => findings.panicked += 1,
+                None => findings.errors.push(answer.clone()),
+            }
             return;
         };
         match maker {
@@ -283,6 +310,11 @@ impl Findings {
             takeovers.len(),
             *missed,
             "of the dead leaders were replaced"
+        );
+        let late = takeovers.iter().filter(|took| **took > LONGEST_TAKEOVER_MS);
+        assert_few(
+            "takeovers that came too late, in ms",
+            &late.collect::<Vec<_>>(),
         );
         assert_few("values of another key", wrong);
         assert_few("calls without a value", errors);

@@ -35,7 +35,9 @@ impl<'a> Deaths<'a> {
                     is_waited_for: false,
                 })
             };
-            (*key, runs.iter().filter_map(death).collect())
+            // Nobody waits for who went past the coordinator.
+            let flights = runs.iter().filter(|run| !run.is_bypass());
+            (*key, flights.filter_map(death).collect())
         });
         Self(deaths.collect())
     }

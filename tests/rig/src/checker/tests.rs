@@ -8,11 +8,14 @@ pub(super) const CALM: Expectation<'_> = Expectation {
     aftermath: &[],
     busy: &[],
     killed: &[],
-    stopped: Standstills::NONE,
-    in_vain: InVain::NONE,
+    stopped: Periods::NONE,
+    in_vain: Moments::NONE,
     age: Duration::ZERO,
     passing: &[],
-    switched: false,
+    pending: Duration::from_secs(30),
+    switched: &[],
+    ending: &[],
+    departures: Periods::NONE,
 };
 
 pub(super) fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
@@ -21,10 +24,11 @@ pub(super) fn run(name: &str, started: u64, ended: Option<u64>) -> Run {
         key: "a".to_owned(),
         started,
         ended,
+        notes: Vec::new(),
     }
 }
 
-fn answer(of_key: &str, run: &str, arrived: u64, answered: u64) -> Answer {
+pub(super) fn answer(of_key: &str, run: &str, arrived: u64, answered: u64) -> Answer {
     Answer {
         key: "a".to_owned(),
         of_key: Some(of_key.to_owned()),
@@ -97,7 +101,7 @@ fn a_caller_before_whose_eyes_a_run_began_and_ended_is_not_answered_by_a_later_o
         ..wide
     };
     assert_eq!(passed_over("7.0", 10 * MS, troubled), 0);
-    let stopped = Standstills::from_iter([(7, 10 * MS..=325 * MS)]);
+    let stopped = Periods::from_iter([(7, 10 * MS..=325 * MS)]);
     let stood = Expectation {
         stopped: &stopped,
         ..wide
@@ -159,7 +163,7 @@ fn a_kept_value_may_be_as_old_as_it_is_fresh_and_no_older() {
     };
     assert_eq!([1_000_000, 1_300_010, 1_300_011].map(stale), [0, 0, 1]);
     // The process stood still behind its body, and noticed late that it had ended.
-    let stopped = Standstills::from_iter([(1, 5..=1_400_000)]);
+    let stopped = Periods::from_iter([(1, 5..=1_400_000)]);
     let excused = Expectation {
         stopped: &stopped,
         ..kept
@@ -171,7 +175,7 @@ fn a_kept_value_may_be_as_old_as_it_is_fresh_and_no_older() {
 #[test]
 fn a_call_is_not_blamed_for_the_time_its_own_process_stood_still() {
     let runs = [run("1.0", 0, Some(10))];
-    let stopped = Standstills::from_iter([(7, 0..=90_000)]);
+    let stopped = Periods::from_iter([(7, 0..=90_000)]);
     let expected = Expectation {
         stopped: &stopped,
         ..CALM
@@ -212,7 +216,7 @@ fn what_a_call_took_beside_bodies_is_what_was_added() {
     assert_eq!(added(7, 23_999), [0; 0], "it was answered before");
     // That an end is noticed late is no standstill that counts; one that is too long for a deadline is.
     let added = |span| {
-        let stopped = Standstills::from_iter([(2, span)]);
+        let stopped = Periods::from_iter([(2, span)]);
         let expected = Expectation {
             stopped: &stopped,
             ..wide
@@ -252,6 +256,26 @@ fn a_takeover_is_from_the_death_of_a_leader_that_somebody_waited_for_to_the_next
         ..answer("a", "2.0", 5_000, 10_100)
     };
     assert_eq!(found(&[own]), (0, vec![]));
+}
+
+#[test]
+#[should_panic(expected = "1 takeovers that came too late, in ms: [5001]")]
+fn a_takeover_that_comes_later_than_a_lease_and_two_seconds_is_a_failure() {
+    let found = |next: u64| {
+        let runs = [run("1.0", 0, None), run("2.0", next, Some(next + 10))];
+        let expected = Expectation {
+            killed: &[(1, 5_000)],
+            longest: Duration::from_secs(10),
+            ..CALM
+        };
+        let waits = Answer {
+            ended: Some(next + 10),
+            ..answer("a", "2.0", 1_000, next + 20)
+        };
+        check(&runs, &[waits], &expected)
+    };
+    found(5_000_000 + 5_000).assert_clean();
+    found(5_001_000 + 5_000).assert_clean();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -14,6 +14,12 @@ use crate::orders::{Answer, Burst, Tally};
 
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
+static RETIRES: AtomicBool = AtomicBool::new(false);
+
+/// No further call is made.
+pub(super) fn retire() {
+    RETIRES.store(true, Ordering::SeqCst);
+}
 
 pub(super) fn begun() -> u64 {
     BEGUN.load(Ordering::Relaxed)
@@ -34,7 +40,7 @@ pub(super) async fn carry(burst: Burst, answers: &Path) -> Tally {
             let (burst, sender) = (burst.clone(), sender.clone());
             tokio::spawn(async move {
                 let key = burst.keys[number % burst.keys.len()].clone();
-                while now_micros() < end {
+                while now_micros() < end && !RETIRES.load(Ordering::SeqCst) {
                     BEGUN.fetch_add(1, Ordering::Relaxed);
                     let answer = answer(&burst, &key, number).await;
                     ANSWERED.fetch_add(1, Ordering::Relaxed);

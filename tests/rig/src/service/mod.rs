@@ -5,9 +5,11 @@
     reason = "the protocol with the rig is lines on standard output"
 )]
 
+mod afflictions;
 mod deployments;
 mod ends;
 mod load;
+mod past;
 mod pulse;
 mod sites;
 mod vain;
@@ -26,7 +28,7 @@ use tokio::runtime::Handle;
 
 use self::sites::{Failure, LEDGER, Made, Task, call, fresh_entry};
 use crate::ledger::now_micros;
-use crate::orders::{Answer, Burst, Fails, Order, Page, PodState};
+use crate::orders::{Answer, Burst, Fails, Order, Page, PodState, Site};
 
 /// Serves until the standard input ends. The arguments of the program are a Redis URL and a ledger.
 pub async fn serve() {
@@ -45,6 +47,7 @@ pub async fn serve() {
         .await
         .observer(Arc::new(ends::Ends(ledger)))
         .observer(Arc::new(vain::Vain::new(ledger)))
+        .observer(Arc::new(past::Past))
         .build()
         .await
         .expect("a coalescer");
@@ -94,6 +97,7 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
                 span: Duration::ZERO,
                 fails: Fails::Never,
                 caller: String::new(),
+                may_be_endless: false,
                 filler: 0,
             };
             fresh_entry(key, task)
@@ -105,8 +109,8 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
         Order::Switch { on } => {
             let position = if on { Position::on() } else { Position::off() };
             let turned = coalescer.switch(&Scope::Everything, &position).await;
-            assert!(turned.expect("a switch").known);
-            Some("switched".to_owned())
+            let is_turned = turned.is_ok_and(|turned| turned.known);
+            Some(if is_turned { "switched" } else { "in vain" }.to_owned())
         }
         Order::Obey { on } => {
             let coalescer = coalescer.clone();
@@ -117,6 +121,15 @@ async fn obey(order: Order, coalescer: &Coalescer) -> Option<String> {
                 println!("{}", now_micros());
             });
             None
+        }
+        Order::Suffer(affliction) => {
+            afflictions::suffer(affliction, LEDGER.get().expect("a ledger"));
+            None
+        }
+        Order::Retire { grace_ms } => {
+            load::retire();
+            coalescer.shutdown(Duration::from_millis(grace_ms)).await;
+            Some("bye".to_owned())
         }
         Order::State => Some(serde_json::to_string(&state_of(coalescer)).expect("a state")),
         Order::ShutDown { grace_ms } => {
@@ -209,6 +222,7 @@ async fn answer(burst: &Burst, key: &str, number: usize) -> Answer {
         span: Duration::from_millis(burst.body_ms),
         fails: burst.fails,
         filler: burst.filler,
+        may_be_endless: matches!(burst.site, Site::Patient),
         caller: format!("{}.{number}", std::process::id()),
     };
     let arrived = now_micros();
@@ -234,7 +248,7 @@ async fn answer(burst: &Burst, key: &str, number: usize) -> Answer {
 /// A call in a task of its own, as a server makes one for each request: it may panic, and it is
 /// dropped when the client is gone.
 async fn call_as_a_client(burst: &Burst, key: String, task: Task) -> Result<Made, String> {
-    let calling = tokio::spawn(call(burst.site, key, task));
+    let mut calling = tokio::spawn(call(burst.site, key, task));
     let dropped = calling.abort_handle();
     if let Some(life) = burst.dropped_after_ms {
         tokio::spawn(async move {
@@ -242,7 +256,15 @@ async fn call_as_a_client(burst: &Burst, key: String, task: Task) -> Result<Made
             dropped.abort();
         });
     }
-    match calling.await {
+    let departed = calling.abort_handle();
+    let answer = tokio::select! {
+        answer = &mut calling => answer,
+        () = afflictions::departs() => {
+            departed.abort();
+            calling.await
+        }
+    };
+    match answer {
         Ok(answer) => answer.map_err(|Failure(text)| text),
         Err(error) if error.is_panic() => Err("panicked".to_owned()),
         Err(_) => Err("dropped".to_owned()),

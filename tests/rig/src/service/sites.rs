@@ -10,8 +10,9 @@ use std::time::Duration;
 use coalesce::coalesce;
 use serde::{Deserialize, Serialize};
 
-use super::deployments;
+use super::afflictions::{self, Running};
 use super::ends::ends_now;
+use super::{deployments, past};
 use crate::ledger::Ledger;
 use crate::orders::{Fails, Site};
 
@@ -57,6 +58,8 @@ pub struct Task {
     pub span: Duration,
     pub fails: Fails,
     pub caller: String,
+    /// Whether it may be told not to end.
+    pub may_be_endless: bool,
     /// How many bytes more than usual the value has.
     pub filler: usize,
 }
@@ -203,8 +206,22 @@ pub async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failur
         std::process::id(),
         RUNS.fetch_add(1, Ordering::Relaxed)
     );
+    let past = past::why();
     Ledger::write(ledger, &run, &key, true);
+    let running = Running {
+        ledger,
+        run: &run,
+        key: &key,
+        has_ended: false,
+    };
+    if let Some(note) = past {
+        Ledger::write_note(ledger, &run, note);
+    }
     tokio::time::sleep(task.span).await;
+    afflictions::panic();
+    if task.may_be_endless {
+        afflictions::endure().await;
+    }
     let is_first = || {
         let text = std::fs::read_to_string(ledger).expect("the ledger");
         Ledger::has_one_run(&text)
@@ -219,7 +236,7 @@ pub async fn work(key: String, task: Task, filler: usize) -> Result<Made, Failur
         }
         Fails::Never | Fails::First => None,
     };
-    Ledger::write(ledger, &run, &key, false);
+    running.ends();
     if let Some(text) = failure {
         ends_now();
         return Err(Failure(text.to_owned()));

@@ -32,7 +32,7 @@ fn play(layout: Layout, seconds: u64) {
 /// Row 52.
 #[test]
 fn whatever_happens_to_pods_server_and_way_every_call_is_answered_and_no_run_is_without_a_reason() {
-    play(Layout::Standalone, 40);
+    play(Layout::Standalone, 25);
 }
 
 /// Row 52.

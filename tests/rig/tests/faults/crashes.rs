@@ -1,6 +1,8 @@
 //! Leaders that die, stop or take too long, in real processes.
 
-use coalesce_rig::{Answer, Burst, Pod, Site, eventually, now_micros};
+use std::time::Duration;
+
+use coalesce_rig::{Answer, Burst, Pod, Site, eventually};
 
 use crate::scene::{BESIDE_BODIES, LEASE, Scene};
 
@@ -34,10 +36,7 @@ fn a_killed_leader_is_replaced_by_a_follower_that_was_waiting() {
     );
     scene.retains = true;
     let mut dead = scene.pods.remove(leader);
-    let killed = now_micros();
-    dead.kill();
-    scene.killed.push((dead.pid(), killed));
-    scene.faults(1);
+    let killed = scene.kill(&mut dead);
     let answers = scene.collect().to_vec();
     let runs = scene.ledger.runs();
     assert_eq!((answers.len(), runs.len()), (30, 2));
@@ -124,7 +123,7 @@ fn a_body_that_outlives_pending_is_taken_over_once_at_a_time() {
     // Those who gave up were told so, which this test has looked at; the rest is held against the ledger.
     scene.answers.retain(|answer| answer.error.is_none());
     // A body that outlives its lock is doubled, and how often has been said.
-    scene.switched = true;
+    scene.pending = Duration::from_secs(2);
     scene.ends_well(BESIDE_BODIES);
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod bursts;
+mod cast;
 mod chaos;
 mod cluster;
 mod crashes;

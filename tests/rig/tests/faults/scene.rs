@@ -1,17 +1,16 @@
 //! The scene of a fault: a server, perhaps a proxy before it, pods that call, and what is to be expected of them.
 
 use std::ops::{Range, RangeInclusive};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 pub(crate) use coalesce_rig::eventually;
 use coalesce_rig::{
-    Answer, Burst, Expectation, Leaks, Ledger, Patience, Pod, Proxy, RedisServer, Run, Site,
-    Topology, Totals, busy_times, check, note_recovery, note_runs, note_spread, note_totals,
+    Answer, Burst, Expectation, Leaks, Ledger, Patience, Periods, Pod, Proxy, RedisServer, Run,
+    Site, Topology, Totals, busy_times, check, note_recovery, note_runs, note_spread, note_totals,
     now_micros, unbalanced,
 };
 
-pub(crate) const POD: &str = env!("CARGO_BIN_EXE_pod");
+pub(crate) use crate::cast::{LINGER, POD, fleet, load, logged_pod, meanwhile, pod};
 
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
@@ -21,10 +20,6 @@ pub(crate) const BESIDE_BODIES: Duration = Duration::from_millis(2 * 250 + 5 * 2
 
 /// What a dead leader costs those who follow it, and one whose last word is lost again and again.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
-
-/// Pods of scenes give up a subscription a second behind its last listener, so that each scene can see all of them go.
-/// Those of a chaos take the default of ten.
-pub(crate) const LINGER: (&str, &str) = ("RIG_LINGER", "1000");
 
 /// A lease, or a linger, and what a busy machine adds.
 pub(crate) const LEFTOVERS: Patience = Patience {
@@ -40,7 +35,10 @@ pub(crate) struct Scene<T = RedisServer> {
     pub(crate) answers: Vec<Answer>,
     /// Whether the values of its calls are kept for longer than it takes.
     pub(crate) retains: bool,
-    pub(crate) switched: bool,
+    /// How long a run of its calls holds its key.
+    pub(crate) pending: Duration,
+    /// When calls were told to go past the coordinator.
+    pub(crate) switched: Vec<RangeInclusive<u64>>,
     /// Keys whose values are not kept all the same.
     passing: Vec<String>,
     pub(crate) killed: Vec<(u32, u64)>,
@@ -85,7 +83,8 @@ impl<T: Topology> Scene<T> {
             pods: Vec::new(),
             answers: Vec::new(),
             retains: false,
-            switched: false,
+            pending: Duration::from_secs(30),
+            switched: Vec::new(),
             passing: Vec::new(),
             killed: Vec::new(),
             trouble: Vec::new(),
@@ -160,6 +159,15 @@ impl<T: Topology> Scene<T> {
     pub(crate) fn runs_of(&self, key: &str) -> usize {
         let runs = self.ledger.runs();
         runs.iter().filter(|run| run.key == key).count()
+    }
+
+    /// Kills a pod, of the scene or not, which is one fault: when.
+    pub(crate) fn kill(&mut self, pod: &mut Pod) -> u64 {
+        let at = now_micros();
+        pod.kill();
+        self.killed.push((pod.pid(), at));
+        self.faults(1);
+        at
     }
 
     /// From now on Redis cannot be counted upon, until the scene has [recovered](Self::recovers).
@@ -259,7 +267,10 @@ impl<T: Topology> Scene<T> {
             in_vain: &in_vain,
             age: Duration::from_secs(if self.retains { 3_600 } else { 0 }),
             passing: &self.passing,
-            switched: self.switched,
+            pending: self.pending,
+            switched: &self.switched,
+            ending: &[],
+            departures: Periods::NONE,
         };
         let faults = self.faults + self.proxy.as_ref().map_or(0, Proxy::faults);
         let runs = self.ledger.runs();
@@ -323,35 +334,4 @@ fn balances(pod: &mut Pod, runs: &[Run], answers: &[Answer]) -> u64 {
     }
     assert_eq!(wrong(pod), Vec::<String>::new());
     pod.state().books.len() as u64
-}
-
-/// A pod of a scene.
-pub(crate) fn pod(url: &str, ledger: &Ledger) -> Pod {
-    Pod::start(POD, url, ledger, &[LINGER])
-}
-
-/// So many of them.
-pub(crate) fn fleet(count: usize, url: &str, ledger: &Ledger) -> Vec<Pod> {
-    (0..count).map(|_| pod(url, ledger)).collect()
-}
-
-/// A pod that logs into this file.
-pub(crate) fn logged_pod(url: &str, ledger: &Ledger, log: &std::path::Path) -> Pod {
-    let log = std::fs::File::create(log).expect("a log");
-    Pod::start_with_log(POD, url, ledger, &[LINGER], Stdio::from(log))
-}
-
-/// Calls of a few keys, back to back, for so long: a run of each is going on at nearly every moment.
-pub(crate) fn load(lasts: Duration) -> Burst {
-    Burst {
-        keys: ["x", "y", "z"].map(str::to_owned).to_vec(),
-        lasts_ms: Some(u64::try_from(lasts.as_millis()).expect("a short load")),
-        body_ms: 20,
-        ..Burst::of(Site::InFlight, 6)
-    }
-}
-
-/// Lets time pass while a load is on: the fault takes that long, nothing is waited for.
-pub(crate) fn meanwhile(span: Duration) {
-    std::thread::sleep(span);
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use coalesce_rig::{Burst, Pod, Site, eventually, now_micros};
+use coalesce_rig::{Burst, Pod, Site, eventually};
 
 use crate::scene::{BESIDE_BODIES, LEASE, MS, Scene, fleet};
 
@@ -36,11 +36,7 @@ fn kill_leaders(scene: &mut Scene) -> Vec<u64> {
     });
     let mut killed = HashMap::new();
     for (leader, key) in leaders.iter_mut().zip(keys) {
-        let at = now_micros();
-        leader.kill();
-        killed.insert(key, at);
-        scene.killed.push((leader.pid(), at));
-        scene.faults(1);
+        killed.insert(key, scene.kill(leader));
     }
     let answers = scene.collect().len();
     assert_eq!(answers, 2 * 3 * LEADERS, "everybody who waited has a value");

@@ -79,7 +79,7 @@ fn play(trouble: Trouble) {
     let counted = (0..5).any(|_| calls_end_in_time(&mut scene, trouble));
     assert!(counted, "{trouble:?}: the machine was always too busy");
     // A body that outlives its lock is doubled, and how often has been said.
-    scene.switched = true;
+    scene.pending = Duration::from_secs(2);
     scene.ends_well(BESIDE_BODIES);
 }
 
