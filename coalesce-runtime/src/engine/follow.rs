@@ -163,6 +163,12 @@ impl Follower {
         }
     }
 
+    /// Whether a lock that was granted for a question of so long ago may be gone. No question takes that long: the process
+    /// has stood still.
+    pub(crate) fn may_be_gone(&self, ago: Duration) -> bool {
+        ago >= self.lease.max(self.patience)
+    }
+
     /// Whether somebody else was at it when the lock was asked for.
     pub(crate) const fn has_followed(&self) -> bool {
         self.leader.is_some()

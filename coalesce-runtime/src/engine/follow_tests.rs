@@ -66,6 +66,16 @@ fn the_role_is_taken_from_the_answer() {
 }
 
 #[test]
+fn a_grant_is_old_behind_its_lease_and_behind_any_answer_that_comes_in_time() {
+    let of = |lease| Follower::new(key(), ME, lease, PollPlan::default(), PATIENCE, None);
+    let moment = Duration::from_nanos(1);
+    for (lease, old) in [(2 * PATIENCE, 2 * PATIENCE), (PATIENCE / 2, PATIENCE)] {
+        assert!(of(lease).may_be_gone(old));
+        assert!(!of(lease).may_be_gone(old - moment));
+    }
+}
+
+#[test]
 fn whom_it_follows_and_in_which_trace_is_known_from_the_answer() {
     let trace = Traceparent::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
     let mut fresh = Follower::new(key(), ME, LEASE, PollPlan::default(), PATIENCE, None);

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::chase::{Chase, hear};
 use super::core::{Core, Counted};
 use super::entry::{Entry, Lane};
 use super::fold::Fold;
-use super::heartbeat::{Election, Hold};
+use super::heartbeat::Hold;
 use super::leader::LastWord;
 use super::settlement::{Outcome, Settlement, Verdict};
 use crate::engine::follow::{Arrived, Follower, Step};
@@ -14,9 +15,9 @@ use crate::engine::lease::lease_at;
 use crate::format::envelope::{Seen, Status};
 use crate::format::message::Message;
 use crate::format::traceparent::Traceparent;
-use crate::ports::coordinator::{Listener, Notice};
+use crate::ports::coordinator::Notice;
 use crate::ports::event::{Cause, Incident};
-use crate::words::clock::{Instant, ServerClock, now};
+use crate::words::clock::now;
 use crate::words::fault::Fault;
 use crate::words::policy::{OnRedisError, Policy};
 use crate::words::token::Token;
@@ -121,6 +122,10 @@ impl Driver {
                     Some(step) => step,
                     None => return self.leave(chase).await,
                 },
+                // Somebody else may be at it by now, which the same question tells.
+                Step::Lead { .. } if chase.follower.may_be_gone(now() - chase.asked_at) => {
+                    chase.follower.ask()
+                }
                 Step::Lead { seen, takeover } => {
                     if takeover {
                         self.cause = Cause::Takeover;
@@ -338,65 +343,5 @@ impl Drop for Resting {
         if let Some(fold) = self.fold.upgrade() {
             fold.settle(&self.entry, Settlement::for_all(Verdict::StartAgain));
         }
-    }
-}
-
-/// What a driver carries while it is after an outcome.
-struct Chase {
-    follower: Follower,
-    token: Token,
-    ear: Option<Listener>,
-    /// Counts the last BEGIN, until what it won is in good hands.
-    asking: Option<Counted>,
-    /// When the last BEGIN was about to be sent.
-    asked_at: Instant,
-    /// The same of the last one that was answered.
-    followed_at: Instant,
-    poll_at: Instant,
-    /// The lock that may have been won, when the answer to a BEGIN was lost.
-    granted: Option<Hold>,
-    /// When the first of the questions in a row that got no answer was asked.
-    silent_since: Option<Instant>,
-    /// Whether the next question is a poll.
-    poll_is_due: bool,
-    /// Whether the last question was one.
-    polled: bool,
-}
-
-/// A message that has been under way for longer than this is not on its way any more.
-const MESSAGE_IS_LATE: Duration = Duration::from_millis(20);
-
-impl Chase {
-    /// Listens no longer: an ear left open would fill up. What is left is the lock that may have been won.
-    fn end(self) -> Option<Hold> {
-        self.granted
-    }
-
-    fn failed(&mut self, fault: Fault, asked_at: Instant) -> Step {
-        let silence = now() - *self.silent_since.get_or_insert(asked_at);
-        self.follower.failed(fault, silence, fastrand::f64())
-    }
-
-    /// Whether a message should have told of this outcome, and a poll had to find it.
-    fn overslept(&self, arrived: &Arrived, clock: ServerClock) -> bool {
-        let silent = self.ear.as_ref().is_some_and(|ear| !ear.has_news());
-        let age = arrived.envelope.computed_at.until(clock.server_at(now()));
-        self.polled && silent && age > MESSAGE_IS_LATE
-    }
-
-    fn election(&self, seen: Seen) -> Election {
-        Election {
-            token: self.token,
-            seen,
-            asked_at: self.asked_at,
-            confirmed: self.asked_at,
-        }
-    }
-}
-
-async fn hear(ear: &mut Option<Listener>) -> Notice {
-    match ear {
-        Some(ear) => ear.next().await,
-        None => std::future::pending().await,
     }
 }

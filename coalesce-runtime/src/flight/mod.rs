@@ -1,5 +1,6 @@
 //! Floor 4b: the drivers. They carry decisions out: who in this process asks, leads, waits and refreshes.
 
+mod chase;
 pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod driver;

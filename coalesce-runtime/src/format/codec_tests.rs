@@ -287,3 +287,23 @@ fn lists_without_a_type_of_their_own_are_written_as_deep_as_they_are_read() {
     #[cfg(feature = "json")]
     assert_eq!(deepest::<Json>(), Some(127));
 }
+
+/// JSON has bytes as a list, whose level its reader counts.
+#[cfg(feature = "json")]
+#[test]
+fn bytes_are_written_as_json_as_deep_as_they_are_read() {
+    struct Lists(usize);
+    impl Serialize for Lists {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self.0 {
+                0 => serializer.serialize_bytes(b"leaf"),
+                levels => serializer.collect_seq([Self(levels - 1)]),
+            }
+        }
+    }
+    let written = |levels: &usize| encode::<Json, _>(&Lists(*levels), 1 << 20).ok();
+    let read = |bytes: &Bytes| decode::<Json, serde_json::Value>(Json::NUMBER, bytes).is_some();
+    let written: Vec<_> = (1..=140).filter_map(|levels| written(&levels)).collect();
+    assert!(written.iter().all(read));
+    assert_eq!(written.len(), 126);
+}

@@ -54,3 +54,20 @@ async fn a_lease_that_its_leader_takes_again_is_not_counted() {
     let counted = one.snapshot_of("n").unwrap().incidents;
     assert_eq!((counted.leases_lost, counted.fenced), (0, 0));
 }
+
+/// It asks once more, and follows who has taken over.
+#[tokio::test(start_paused = true)]
+async fn who_stands_still_with_a_grant_in_its_hand_begins_no_body_behind_its_lease() {
+    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
+    let way = Way::to(&inner);
+    let pods = [pod(way.clone()).await, pod(Arc::new(inner)).await];
+    let [one, two] = pods.clone();
+    way.stands_still(5_000 * MS);
+    let stopped = tokio::spawn(call(one, ledger.clone(), 4_000));
+    tokio::time::sleep(3_500 * MS).await;
+    let next = tokio::spawn(call(two, ledger.clone(), 4_000));
+    assert_eq!((stopped.await.unwrap(), next.await.unwrap()), (1, 1));
+    assert_eq!(ledger.runs(), 1);
+    let counted = pods.map(|pod| pod.snapshot_of("n").unwrap().incidents);
+    assert_eq!(counted.map(|it| it.fenced), [0, 0]);
+}

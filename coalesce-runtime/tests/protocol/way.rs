@@ -36,6 +36,8 @@ pub struct Way {
     beat: Mutex<Duration>,
     /// What the next BEGIN finds as the state.
     planted: Mutex<Option<Bytes>>,
+    /// How long the next BEGIN's answer is not looked at.
+    standstill: Mutex<Duration>,
 }
 
 impl Way {
@@ -57,6 +59,7 @@ impl Way {
             mute: AtomicBool::default(),
             beat: Mutex::default(),
             planted: Mutex::default(),
+            standstill: Mutex::default(),
         })
     }
 
@@ -73,6 +76,11 @@ impl Way {
     /// The next BEGIN finds this state.
     pub fn plants(&self, state: Bytes) {
         *self.planted.lock().unwrap() = Some(state);
+    }
+
+    /// Who asks BEGIN next stands still for so long before it sees the answer.
+    pub fn stands_still(&self, duration: Duration) {
+        *self.standstill.lock().unwrap() = duration;
     }
 
     /// Questions are done, and nobody hears of it.
@@ -169,7 +177,18 @@ impl Coordinator for Way {
     fn begin<'a>(&'a self, key: &'a Key, ask: &'a BeginAsk) -> Reply<'a, BeginAnswer> {
         match self.planted.lock().unwrap().take() {
             Some(state) => Box::pin(async { Ok(BeginAnswer::State(state)) }),
-            None => self.pass_script(self.inner.begin(key, ask)),
+            None => {
+                let standstill = std::mem::take(&mut *self.standstill.lock().unwrap());
+                let answer = self.pass_script(self.inner.begin(key, ask));
+                if standstill.is_zero() {
+                    return answer;
+                }
+                Box::pin(async move {
+                    let answer = answer.await;
+                    tokio::time::sleep(standstill).await;
+                    answer
+                })
+            }
         }
     }
 
