@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use coalesce_rig::{Proxy, RedisServer, eventually};
-use coalesce_runtime::coordination::{AbandonAsk, Coordinator as _, Message, Notice};
+use coalesce_runtime::coordination::{
+    AbandonAsk, Coordinator as _, Message, Notice, RenewAnswer, RenewAsk, Seen, ServerTime,
+};
 use coalesce_runtime::{Fault, RedisCoordinator, RedisSettings};
 
 use crate::scene::{LEAD, MS, SECOND, begin, key, soon, token};
@@ -87,6 +89,32 @@ async fn lines_do_not_stay_behind_when_one_of_them_is_made_again_elsewhere() {
         assert_eq!(next().await, Ok(Notice::Message(told)), "{line:?}");
         eventually("there are three connections", || new.clients() == 3);
     }
+}
+
+/// A process that begins nothing new still asks for one thing that its copy cannot do.
+#[tokio::test(flavor = "multi_thread")]
+async fn renewals_that_a_copy_refuses_make_all_lines_look_for_its_primary() {
+    let [old, new] = [RedisServer::start(), RedisServer::start()];
+    let proxy = Proxy::before(old.port());
+    let coordinator = at_the_address(&proxy).await;
+    let lease = RenewAsk {
+        key: key(1),
+        token: token(1),
+        seen: Seen::NOTHING,
+        lease: 60 * SECOND,
+        // It is gone there, and may be taken again for as long as this test lasts.
+        retake_until: ServerTime::from_micros(u64::MAX / 2),
+    };
+    let renewed = async || coordinator.renew(std::slice::from_ref(&lease)).await;
+    assert_eq!(renewed().await, Ok(vec![Ok(RenewAnswer::Held)]));
+    is_a_copy(&old, &new);
+    proxy.lead_to(new.port());
+    assert_eq!(renewed().await, Ok(vec![Err(Fault::Refused)]));
+    soon("it is renewed at the new one", async || {
+        renewed().await == Ok(vec![Ok(RenewAnswer::Held)])
+    })
+    .await;
+    eventually("nobody is left behind", || old.clients() == 0);
 }
 
 /// As a name does after a fail-over, while the old primary lives on as the new one's copy.
