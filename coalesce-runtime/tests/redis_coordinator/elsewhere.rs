@@ -97,6 +97,38 @@ async fn lines_do_not_stay_behind_when_one_of_them_is_made_again_elsewhere() {
     }
 }
 
+/// After a fail-over a whole fleet comes to the new primary. The old one lives on, and takes whatever comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_primary_that_has_no_room_at_first_is_looked_for_until_all_lines_are_there() {
+    let [old, new] = [RedisServer::start(), RedisServer::start()];
+    let proxy = Proxy::before(old.port());
+    let coordinator = at_the_address(&proxy).await;
+    let mut listener = coordinator.listen(&key(1)).await.unwrap();
+    let id = id_of(Kind::Scripts, &old, &coordinator).await;
+    eventually("nobody else is at the new one", || new.clients() == 0);
+    let mut herd = new.connection();
+    // Room for this one and one line.
+    herd.command(&["CONFIG", "SET", "maxclients", "2"]).unwrap();
+    proxy.lead_to(new.port());
+    cut(&id, &old);
+    eventually("it turns away whoever looks, again and again", || {
+        let report = herd.command(&["INFO", "stats"]).unwrap().text();
+        let turned_away = report
+            .lines()
+            .find_map(|line| line.strip_prefix("rejected_connections:"));
+        // One that comes with a line might be looked for once more, and then never again.
+        turned_away.unwrap().parse::<u32>().unwrap() > 3
+    });
+    assert_eq!(old.clients(), 2, "whoever is there is answered");
+    herd.command(&["CONFIG", "SET", "maxclients", "100"])
+        .unwrap();
+    eventually("nobody is left behind", || old.clients() == 0);
+    let notice = tokio::time::timeout(5 * SECOND, listener.next()).await;
+    assert_eq!(notice.ok(), Some(Notice::Gap));
+    drop(herd);
+    eventually("there are three connections", || new.clients() == 3);
+}
+
 /// A process that begins nothing new still asks for one thing that its copy cannot do.
 #[tokio::test(flavor = "multi_thread")]
 async fn renewals_that_a_copy_refuses_make_all_lines_look_for_its_primary() {
