@@ -21,16 +21,17 @@ use super::redirect::Turn;
 use super::replies::text;
 use crate::words::clock::now;
 
-/// From one look to the next: the first time, and at most. A refused write makes one look follow the other, and each
-/// costs a connection. The longest, a look and new connections stay within a second together: that is how long after an
-/// address leads elsewhere everything is there.
+/// From the beginning of one look to that of the next: the first time, and at most. A refused write makes one look follow
+/// the other, and each costs a connection. The longest, a look that is answered at once and new connections stay within a
+/// second together: that is how long after an address leads elsewhere everything is there. A line that hangs adds the
+/// deadline to it, and an address that hangs [`PATIENCE`].
 const RESTS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(800)];
 
 /// The longest rest behind looks that have moved lines one after the other: an address that leads to several primaries
 /// in turn must not cost connections for ever.
 const RESTLESS: Duration = Duration::from_secs(30);
 
-/// How long a look may take, at the old places and at the new one each.
+/// How long a look may take at the new place; at the old ones no longer than that, nor than the deadline.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Events of a client that nobody listens to.
@@ -58,14 +59,15 @@ pub(super) fn look_out(doubt: Arc<Notify>, lines: [Arc<Line>; 3]) -> Task {
 async fn look(lines: &[Arc<Line>; 3]) -> Found {
     let profile = &lines[0].profile;
     let clients = lines.each_ref().map(|line| line.client());
-    let asked = |client| Box::pin(identity(client));
+    let patience = profile.deadline().min(PATIENCE);
+    let asked = |client| Box::pin(identity(client, patience));
     let [scripts, reads, ears] = clients.each_ref().map(asked);
     let here: Here = tokio::join!(scripts, reads, ears).into();
     let there = if is_one_primary(&here) {
         None
     } else {
         let client = profile.client(NO_ROOM);
-        let asked = Box::pin(identity(&client));
+        let asked = Box::pin(identity(&client, PATIENCE));
         visit(&client, PATIENCE, asked).await.ok()
     };
     for ((line, client), here) in lines.iter().zip(&clients).zip(&here) {
@@ -156,9 +158,9 @@ fn is_silent(line: &Result<Identity, Error>) -> bool {
     matches!(line, Err(error) if *error.kind() == ErrorKind::Timeout)
 }
 
-async fn identity(client: &Client) -> Result<Identity, Error> {
+async fn identity(client: &Client, patience: Duration) -> Result<Identity, Error> {
     let command = CustomCommand::new_static("INFO", ClusterHash::FirstKey, false);
-    let told = ask(client, (command, Vec::new()), Turn::within(PATIENCE)).await?;
+    let told = ask(client, (command, Vec::new()), Turn::within(patience)).await?;
     let told = text(told).unwrap_or_default();
     let told = String::from_utf8_lossy(&told);
     let field = |name| told.lines().find_map(|line| line.strip_prefix(name));
