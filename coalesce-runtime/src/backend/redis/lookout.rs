@@ -27,8 +27,9 @@ use crate::words::clock::now;
 /// deadline to it, and an address that hangs [`PATIENCE`].
 const RESTS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(800)];
 
-/// The longest rest behind looks that have moved lines one after the other: an address that leads to several primaries
-/// in turn must not cost connections for ever.
+/// The longest rest behind looks that have moved lines from one primary to another, one after the other. An address that
+/// leads to several in turn costs connections for as long as it does so, and no more often than this. All of them took
+/// writes: lines that were at a copy do not wait so long.
 const RESTLESS: Duration = Duration::from_secs(30);
 
 /// How long a look may take at the new place; at the old ones no longer than that, nor than the deadline.
@@ -90,14 +91,21 @@ enum Found {
     Nothing,
     /// They are not at one server, or one of them is silent, and nobody else would ever ask again.
     Unsettled,
-    /// Some were at another server than the address leads to. They ring as they arrive.
+    /// Some were at another server than the address leads to, and one at a copy: writes may be refused. Lines ring as
+    /// they arrive.
     Moved,
+    /// The same, and all of them at primaries.
+    MovedOn,
 }
 
 fn found(here: &Here, there: Option<&Identity>) -> Found {
     let moves = |there: &Identity| here.iter().any(|line| there.takes_over_from(line));
     if there.is_some_and(moves) {
-        Found::Moved
+        if known(here).all(|line| line.is_primary) {
+            Found::MovedOn
+        } else {
+            Found::Moved
+        }
     } else if !is_one_server(here) || here.iter().any(is_silent) {
         Found::Unsettled
     } else if is_one_primary(here) {
@@ -117,8 +125,8 @@ impl Pace {
         let [first, most] = RESTS;
         self.0 = match found {
             Found::Well => Duration::ZERO,
-            Found::Nothing | Found::Unsettled => (2 * self.0).clamp(first, most),
-            Found::Moved => (2 * self.0).clamp(first, RESTLESS),
+            Found::Nothing | Found::Unsettled | Found::Moved => (2 * self.0).clamp(first, most),
+            Found::MovedOn => (2 * self.0).clamp(first, RESTLESS),
         };
         self.0.max(first)
     }
@@ -198,18 +206,18 @@ mod tests {
 
     #[test]
     fn looks_that_find_nothing_come_ever_more_rarely_and_soon_enough_for_a_second() {
-        use Found::{Moved, Nothing, Unsettled, Well};
+        use Found::{Moved, MovedOn, Nothing, Unsettled, Well};
         let mut pace = Pace::default();
         let mut rests = |found: Found, times: usize| -> Vec<_> {
             let rests = (0..times).map(|_| pace.rest(found).as_millis());
             rests.collect()
         };
-        for found in [Nothing, Unsettled] {
+        for found in [Nothing, Unsettled, Moved] {
             assert_eq!(rests(found, 6), [100, 200, 400, 800, 800, 800], "{found:?}");
             assert_eq!(rests(Well, 2), [100, 100]);
         }
-        assert_eq!(rests(Moved, 11)[8..], [25_600, 30_000, 30_000]);
-        assert_eq!(rests(Nothing, 1), [800]);
+        assert_eq!(rests(MovedOn, 11)[8..], [25_600, 30_000, 30_000]);
+        assert_eq!(rests(Moved, 1), [800]);
     }
 
     #[test]
@@ -236,6 +244,18 @@ mod tests {
             assert_eq!(found(["new", "new", "none"]), Found::Well);
             assert_eq!(found(["none", "none", "none"]), Found::Well);
         }
+    }
+
+    #[test]
+    fn who_leaves_a_copy_is_not_kept_waiting_as_who_goes_from_primary_to_primary_is() {
+        let new = server("new", true);
+        let found = |lines: [&str; 3]| found(&lines.map(line), Some(&new));
+        assert_eq!(found(["copy", "copy", "copy"]), Found::Moved);
+        assert_eq!(found(["copy", "new", "new"]), Found::Moved);
+        assert_eq!(found(["old", "silent", "copy"]), Found::Moved);
+        assert_eq!(found(["old", "new", "none"]), Found::MovedOn);
+        assert_eq!(found(["old", "old", "silent"]), Found::MovedOn);
+        assert_eq!(found(["new", "new", "silent"]), Found::Unsettled);
     }
 
     #[test]
