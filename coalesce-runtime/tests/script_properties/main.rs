@@ -3,7 +3,7 @@
 //! A story of questions is played on a private Redis, by the coordinator, and on the cell, which is the
 //! scripts' pure twin. After each question the answer, lock, state, message and expiries are compared.
 //! Then each rule is held against what was seen on the server alone: a mistake that both twins share
-//! is found too. A story that fails is shrunk. `PROPTEST_CASES=2000` plays more.
+//! is found too. Some questions are asked of a server that is full or read-only as well. A story that fails is shrunk. `PROPTEST_CASES=2000` plays more.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,6 +13,7 @@
 
 mod asks;
 mod fleet_wide;
+mod refused;
 mod rules;
 mod said;
 mod seen;
@@ -51,7 +52,10 @@ fn every_story_holds(about: Script) {
         stage.play(&story).map_err(TestCaseError::fail)
     });
     match played {
-        Ok(()) => assert!(stage.questions() > u64::from(cases)),
+        Ok(()) => {
+            assert!(stage.questions() > u64::from(cases));
+            assert!(stage.refused.get() > 0, "nothing was refused");
+        }
         Err(TestError::Fail(reason, story)) => panic!("{reason}\nafter {story:#?}"),
         Err(TestError::Abort(reason)) => panic!("{reason}"),
     }

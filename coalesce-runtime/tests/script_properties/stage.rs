@@ -8,7 +8,7 @@ use coalesce_runtime::coordination::{
     AbandonAsk, BeginAsk, Cell, Coordinator as _, Envelope, FinishAsk, RenewAsk, ReplaceAsk, Seen,
     ServerTime, Status, Token, Traceparent,
 };
-use coalesce_runtime::{Key, RedisCoordinator, RedisSettings};
+use coalesce_runtime::{Fault, Key, RedisCoordinator, RedisSettings};
 use tokio::runtime::Runtime;
 
 use crate::asks::{envelope, finishing, retake_until};
@@ -29,7 +29,12 @@ pub(crate) struct Stage {
     ear: RefCell<Connection>,
     stories: Counter<u32>,
     questions: Counter<u64>,
+    /// How many of them were refused.
+    pub(crate) refused: Counter<u64>,
 }
+
+/// What the cell says, and what it publishes.
+type Twin = (Said, Vec<Vec<u8>>);
 
 /// One question that was played, and what was seen around it.
 pub(crate) struct Played<'a> {
@@ -59,6 +64,7 @@ impl Stage {
             coordinator,
             stories: Counter::new(0),
             questions: Counter::new(0),
+            refused: Counter::new(0),
         }
     }
 
@@ -76,10 +82,18 @@ impl Stage {
         let began = before.now;
         for (number, step) in story.iter().enumerate() {
             let (seen, mut first) = (mark_of(&step.question, &before), None);
+            if let Some(refusal) = step.refused {
+                let place = format!("question {number}, {refusal:?}");
+                let asked = self.ask_refused(&key, &mut cell, step, seen, &before);
+                asked.map_err(|reason| format!("{place}: {reason}"))?;
+                before = self.look(&key);
+                self.as_the_cell(&place, &key, &cell, &before, began)?;
+            }
             for time in 1..=step.times {
                 let place = format!("question {number}, asked for the {time}. time");
                 let question = &step.question;
                 let (answer, expected) = self.ask(&key, &mut cell, question, seen);
+                let answer = answer.map_err(|fault| format!("{place}: {fault}"))?;
                 same(&format!("{place}: the answer"), &answer, &expected.0)?;
                 let after = self.look(&key);
                 self.as_the_cell(&place, &key, &cell, &after, began)?;
@@ -115,18 +129,18 @@ impl Stage {
         Key::new("shop::get_order", &[&self.stories.get()])
     }
 
-    fn look(&self, key: &Key) -> Sight {
+    pub(crate) fn look(&self, key: &Key) -> Sight {
         Sight::of(&mut self.redis.borrow_mut(), key)
     }
 
-    /// Asks both. The second of the pair is what the cell says, and what it publishes.
-    fn ask(
+    /// Asks both.
+    pub(crate) fn ask(
         &self,
         key: &Key,
         cell: &mut Cell,
         question: &Question,
         seen: Seen,
-    ) -> (Said, (Said, Vec<Vec<u8>>)) {
+    ) -> (Result<Said, Fault>, Twin) {
         self.questions.set(self.questions.get() + 1);
         let now = ServerTime::from_micros(1_000_000_000 + self.questions.get());
         let (answer, expected, message) = self.runtime.block_on(async {
@@ -144,8 +158,8 @@ impl Stage {
                         following: following.map(token),
                         trace: trace(*flight),
                     };
-                    let answer = self.coordinator.begin(key, &ask).await.unwrap();
-                    (begun(answer), begun(cell.begin(now, &ask)), None)
+                    let answer = self.coordinator.begin(key, &ask).await;
+                    (answer.map(begun), begun(cell.begin(now, &ask)), None)
                 }
                 Question::Renew {
                     flight,
@@ -164,53 +178,58 @@ impl Stage {
                     let answers = answers.unwrap();
                     assert_eq!(answers.len(), 1);
                     (
-                        renewed(answers[0].unwrap()),
+                        answers[0].map(renewed),
                         renewed(cell.renew(now, &ask)),
                         None,
                     )
                 }
                 Question::Finish { .. } => {
                     let ask = finishing(question, seen);
-                    let answer = self.coordinator.finish(key, &ask).await.unwrap();
+                    let answer = self.coordinator.finish(key, &ask).await;
                     let told = cell.finish(now, key, &ask);
-                    (finished(answer), finished(told.answer), told.publish)
+                    (answer.map(finished), finished(told.answer), told.publish)
                 }
                 Question::Abandon { flight } => {
                     let answer = self
                         .coordinator
                         .abandon(key, AbandonAsk::body_failed(token(*flight)))
-                        .await
-                        .unwrap();
+                        .await;
                     let told = cell.abandon(now, key, AbandonAsk::body_failed(token(*flight)));
-                    (Said::Yes(answer), Said::Yes(told.answer), told.publish)
+                    (answer.map(Said::Yes), Said::Yes(told.answer), told.publish)
                 }
                 Question::Replace { by, status } => {
                     let ask = ReplaceAsk {
                         envelope: envelope(*by, *status, 5),
                         life: LIFE,
                     };
-                    let answer = self.coordinator.replace(key, &ask).await.unwrap();
+                    let answer = self.coordinator.replace(key, &ask).await;
                     let told = cell.replace(now, key, &ask);
-                    (Said::Yes(answer), Said::Yes(told.answer), told.publish)
+                    (answer.map(Said::Yes), Said::Yes(told.answer), told.publish)
                 }
                 Question::Look => {
-                    let answer = self.coordinator.read(key).await.unwrap();
-                    (looked(answer), looked(cell.read(now)), None)
+                    let answer = self.coordinator.read(key).await;
+                    (answer.map(looked), looked(cell.read(now)), None)
                 }
                 Question::LockVanishes => {
                     self.remove(&names(key)[0]);
                     forget_lock(cell, now, key);
-                    (Said::Nothing, Said::Nothing, None)
+                    (Ok(Said::Nothing), Said::Nothing, None)
                 }
                 Question::StateVanishes => {
                     self.remove(&names(key)[1]);
                     forget_state(cell, now);
-                    (Said::Nothing, Said::Nothing, None)
+                    (Ok(Said::Nothing), Said::Nothing, None)
                 }
             }
         });
         let messages = message.map(|bytes| message_without_moments(bytes.to_vec()));
         (answer, (expected, messages.into_iter().collect()))
+    }
+
+    /// What a test tells the server.
+    pub(crate) fn order(&self, words: &[&str]) {
+        let said = self.redis.borrow_mut().command(words).unwrap();
+        assert_eq!(said, Value::Text(b"OK".to_vec()), "{words:?}");
     }
 
     fn remove(&self, name: &str) {
@@ -219,7 +238,7 @@ impl Stage {
     }
 
     /// What was published since this was asked last.
-    fn heard(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn heard(&self) -> Vec<Vec<u8>> {
         let mut ear = self.ear.borrow_mut();
         let mut heard = Vec::new();
         // What was published before the question was answered stands in front of this answer.

@@ -74,10 +74,21 @@ pub(crate) enum Question {
     StateVanishes,
 }
 
+/// Why a server writes nothing, or nothing new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// OOM: nothing may grow.
+    Full,
+    /// READONLY: another's copy.
+    ReadOnly,
+}
+
 /// A question, and how often it is asked in a row: replies get lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) question: Question,
+    /// It is asked of such a server before.
+    pub(crate) refused: Option<Refusal>,
     pub(crate) times: u8,
 }
 
@@ -85,15 +96,23 @@ pub(crate) struct Step {
 pub(crate) fn story_about(script: Script) -> impl Strategy<Value = Vec<Step>> {
     let scene = prop_oneof![4 => alone(any_question()), 1 => value(), 2 => about(script)];
     let asked = scene.prop_flat_map(|scene| {
-        let times = vec(1..=3_u8, scene.len());
-        (Just(scene), times).prop_map(|(scene, times)| {
-            let steps = scene.into_iter().zip(times);
+        let how = vec((1..=3_u8, option::weighted(0.15, refusal())), scene.len());
+        (Just(scene), how).prop_map(|(scene, how)| {
+            let steps = scene.into_iter().zip(how);
             steps
-                .map(|(question, times)| Step { question, times })
+                .map(|(question, (times, refused))| Step {
+                    question,
+                    refused,
+                    times,
+                })
                 .collect::<Vec<_>>()
         })
     });
     vec(asked, 1..20).prop_map(|scenes| scenes.concat())
+}
+
+fn refusal() -> impl Strategy<Value = Refusal> {
+    sample::select(vec![Refusal::Full, Refusal::ReadOnly])
 }
 
 fn about(script: Script) -> BoxedStrategy<Vec<Question>> {
