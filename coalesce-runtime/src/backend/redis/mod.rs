@@ -96,9 +96,11 @@ const FIRST_CONNECTION: Duration = Duration::from_secs(1);
 /// another in one process), the first question on the next makes them anew there.
 ///
 /// An address may lead to another server by now, as a name does after a fail-over. When a connection has been made
-/// again, all of them are asked which server they are at. While they are not at one and the same primary, or it takes no
-/// writes and somebody asks it to, a connection of its own looks ever more rarely, and at least once in 0.8 s, whether
-/// there is a primary at the address: then all connections go there.
+/// again, all of them are asked which server they are at. While they are not at one and the same server, or it takes no
+/// writes and somebody asks it to, a connection of its own looks ever more rarely whether there is a primary at the
+/// address: then all connections go there. From the beginning of one look to that of the next there are 0.8 s at most, or
+/// as long as a server does not answer: the deadline where a connection hangs, and a second where the address does. Only
+/// where an address leads to one primary after another are there up to 30 s.
 ///
 /// # Least rights
 ///

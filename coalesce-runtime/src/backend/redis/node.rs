@@ -182,7 +182,11 @@ impl Node {
         turn: Turn,
     ) -> Result<Said, Setback> {
         let ran = self.scripts.run(script, call, turn).await;
-        if matches!(ran, Err(Setback::Copy)) {
+        let by_a_copy = match &ran {
+            Ok((said, _)) => said.is_by_a_copy(),
+            Err(setback) => *setback == Setback::Copy,
+        };
+        if by_a_copy {
             self.doubt.notify_one();
         }
         let (said, sent) = ran?;

@@ -1,5 +1,6 @@
 //! The probe: notices a connection that is open and dead, which nothing else does under load.
 
+use std::mem::replace;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub(super) struct Probe {
     adrift: u8,
     /// Whether the last beat was answered.
     up: bool,
+    /// Whether this connection has answered.
+    met: bool,
     beats_to_clock: u32,
 }
 
@@ -59,6 +62,7 @@ impl Probe {
             misses: 0,
             adrift: 0,
             up: false,
+            met: false,
             beats_to_clock: 0,
         }
     }
@@ -75,11 +79,19 @@ impl Probe {
                     _ = beats.tick() => false,
                     Ok(_) = arrivals.recv() => true,
                 };
-                self.up &= !arrived;
+                if arrived {
+                    self.arrived();
+                }
                 let answer = self.line.ping(&self.client, arrived).await;
                 self.judge(answer).await;
             }
         })
+    }
+
+    /// There is another connection.
+    fn arrived(&mut self) {
+        self.up = false;
+        self.met = false;
     }
 
     async fn judge(&mut self, answer: Result<(), Fault>) {
@@ -109,8 +121,11 @@ impl Probe {
         self.miss_nothing(true);
         if arrived {
             self.line.breaker.allow_trial();
-            self.doubt.notify_one();
             self.beats_to_clock = 0;
+        }
+        // One that was only slow leads where it did.
+        if !replace(&mut self.met, true) {
+            self.doubt.notify_one();
         }
         self.look_at_clock(arrived).await;
     }
@@ -142,6 +157,36 @@ impl Probe {
             } else {
                 clock.refine(time, sent);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::super::connect::Address;
+    use super::super::profile::Profile;
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_rings_with_its_first_answer_and_one_that_was_only_slow_does_not() {
+        let address = Address::parse("redis://h").unwrap();
+        let profile = Profile::new(address, BEAT).unwrap();
+        let line = Arc::new(Line::new(profile, Arc::default(), 1));
+        let (client, doubt) = (line.client(), Arc::<Notify>::default());
+        let mut probe = Probe::new(line, client, None, Arc::clone(&doubt));
+        let rung = async || timeout(BEAT, doubt.notified()).await.is_ok();
+        for _arrival in 0..2 {
+            probe.judge(Err(Fault::Timeout)).await;
+            assert!(!rung().await);
+            probe.judge(Ok(())).await;
+            assert!(rung().await);
+            for answer in [Ok(()), Err(Fault::Timeout), Ok(()), Err(Fault::Refused)] {
+                probe.judge(answer).await;
+                assert!(!rung().await, "{answer:?}");
+            }
+            probe.arrived();
         }
     }
 }

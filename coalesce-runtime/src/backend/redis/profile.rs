@@ -203,8 +203,7 @@ fn connection(topology: &Topology) -> ConnectionConfig {
         },
         // Without TCP_USER_TIMEOUT. Below two seconds it would end connections of links that are merely bad; and before
         // that the probe has given up any that swallows bytes, on every system, and also one whose bytes a server that
-        // hangs goes on to acknowledge. What was not acknowledged goes away with the socket: whoever is silent is not
-        // waited for by the kernel either. The client's feature for it does not build without one more crate.
+        // hangs goes on to acknowledge. The client's feature for it does not build without one more crate.
         tcp: TcpConfig {
             nodelay: Some(true),
             ..TcpConfig::default()

@@ -45,7 +45,7 @@ impl From<&Error> for Setback {
 impl Setback {
     /// What a node says of another, like `MOVED 3999 127.0.0.1:6381`, or of its own part.
     pub(super) fn told(text: &str) -> Option<Self> {
-        // Older servers put the code of an error behind "ERR Error running script".
+        // Older servers put the code of an error behind "ERR Error running script". RENEW tells it by the same.
         if text.contains("READONLY You can't write") {
             return Some(Self::Copy);
         }

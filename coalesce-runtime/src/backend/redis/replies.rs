@@ -74,6 +74,12 @@ impl Said {
         }
     }
 
+    /// Whether it was a copy that could not renew a lock. Other scripts end there.
+    pub(super) fn is_by_a_copy(&self) -> bool {
+        let mut fields = self.fields.iter().cloned().filter_map(text);
+        &*self.kind == b"renewed" && fields.any(|answer| &*answer == b"copy")
+    }
+
     /// The answers to RENEW, one for each of the `asked` locks.
     pub(super) fn renew(self, asked: usize) -> Result<Renewals, Fault> {
         if &*self.kind != b"renewed" || self.fields.len() != asked {
@@ -192,7 +198,7 @@ fn renewed(answer: Value) -> Result<RenewAnswer, Fault> {
         b"lost" => Ok(RenewAnswer::Lost),
         b"foreign" => Err(Fault::ForeignType),
         b"denied" => Err(Fault::Denied),
-        b"refused" => Err(Fault::Refused),
+        b"copy" | b"refused" => Err(Fault::Refused),
         digits => {
             let at = number(digits).ok_or(Fault::Garbled)?;
             let at = ServerTime::from_micros(at);

@@ -103,6 +103,7 @@ fn renew_answers_in_order_and_for_all() {
             "lost",
             "foreign",
             "denied",
+            "copy",
             "refused",
             "1790000000123456",
             "soon",
@@ -111,17 +112,21 @@ fn renew_answers_in_order_and_for_all() {
     };
     let at = ServerTime::from_micros(1_790_000_000_123_456);
     assert_eq!(
-        said("renewed", fields()).renew(7),
+        said("renewed", fields()).renew(8),
         Ok(vec![
             Ok(RenewAnswer::Held),
             Ok(RenewAnswer::Lost),
             Err(Fault::ForeignType),
             Err(Fault::Denied),
             Err(Fault::Refused),
+            Err(Fault::Refused),
             Ok(RenewAnswer::Fenced { at }),
             Err(Fault::Garbled),
         ])
     );
+    assert!(said("renewed", fields()).is_by_a_copy());
+    assert!(!said("renewed", ["held", "refused"].map(bulk)).is_by_a_copy());
+    assert!(!said("state", [bulk("copy")]).is_by_a_copy());
     let short = said("renewed", fields()).renew(4);
     assert_eq!(short, Err(Fault::Garbled));
     let other = said("stored", []).renew(0);

@@ -3,8 +3,8 @@
 -- KEYS  lock, state; lock, state; ...
 -- ARGV  nonce; then for each pair: token, the mark at its election, lease in ms, microseconds of the moment until
 --       which a lock that is gone may be taken again
--- Says  nonce, 'renewed', for each pair 'held' | 'lost' | 'foreign' | 'denied' | 'refused' | digits of the moment since
---       which it is fenced; and the time
+-- Says  nonce, 'renewed', for each pair 'held' | 'lost' | 'foreign' | 'denied' | 'copy' | 'refused' | digits of the moment
+--       since which it is fenced; and the time
 --
 -- Each pair is tried on its own: one key of a foreign type must not cost a hundred others their lease. Such a key has
 -- no other leader: it is no reason to send the callers of this one away.
@@ -31,6 +31,8 @@ local function why(text)
     return 'foreign'
   elseif says("The user executing the script can't ") or says('ACL failure in script: ') then
     return 'denied'
+  elseif says("READONLY You can't write") then
+    return 'copy'
   end
   return 'refused'
 end
