@@ -29,6 +29,12 @@ const STORES: u64 = 1_000_000;
 /// Who stands still for less renews its lease in time.
 const MISSES_A_BEAT: u64 = 1_000_000;
 
+/// And who does for less still has it when it goes on: a lease of three seconds, renewed each second.
+const MISSES_ALL_BEATS: u64 = 1_900_000;
+
+/// Who has just been granted a lease has all of it before it.
+const MISSES_A_LEASE: u64 = 2_750_000;
+
 /// Why a run began beside another, or in spite of a value that was kept; the weakest reason last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -124,8 +130,12 @@ impl Doubles {
     }
 }
 
-/// Until when another run needs a reason. Half of a value's age leaves room for how age is measured.
+/// Until when another run needs a reason. Half of a value's age leaves room for how age is measured. Who panicked or was
+/// dropped has stored no value.
 fn kept_until(run: &Run, expected: &Expectation<'_>) -> u64 {
+    if !run.notes.is_empty() {
+        return end_of(run, expected);
+    }
     end_of(run, expected).saturating_add(micros(expected.age_of(&run.key) / 2))
 }
 
@@ -143,15 +153,15 @@ fn reason(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> Option<Reason
     if outlives(earlier, run.started, expected) {
         return Some(Reason::Outlived);
     }
-    let lost = lost_its_lease(earlier, run, expected);
+    let lost = |of, stood| lost_its_lease(of, run, stood, expected);
     let beside = end_of(earlier, expected) > run.started;
     if beside && pid_of(&earlier.name) == pid_of(&run.name) {
         // Whatever Redis does, the fold of a process needs nobody's help; but once it knows that it has lost its lease,
         // newcomers ask for themselves.
-        return lost.then_some(Reason::Standstill);
+        return lost(earlier, MISSES_ALL_BEATS).then_some(Reason::Standstill);
     }
     // It may begin with a grant in hand that is over.
-    let lost = lost || lost_its_lease(run, run, expected);
+    let lost = lost(earlier, MISSES_A_BEAT) || lost(run, MISSES_A_LEASE);
     let alone = |run: &&Run| is_alone(run, expected);
     let pair = [earlier, run];
     let in_vain = pair.iter().any(alone) || is_not_stored(earlier, run, expected);
@@ -236,10 +246,10 @@ fn stood_still(run: &Run, expected: &Expectation<'_>) -> bool {
     of_run.iter().any(reason)
 }
 
-/// Whether its process stood still for so long, while it ran or with the grant in hand, that it may have lost its lease.
-fn lost_its_lease(earlier: &Run, run: &Run, expected: &Expectation<'_>) -> bool {
+/// Whether its process stood still for more than that, while it ran or with the grant in hand, before `run` began.
+fn lost_its_lease(earlier: &Run, run: &Run, stood: u64, expected: &Expectation<'_>) -> bool {
     let reason = |span: &RangeInclusive<u64>| {
-        span.end() - span.start() > MISSES_A_BEAT
+        span.end() - span.start() > stood
             && *span.start() <= run.started
             && earlier.started <= span.end() + BEGINS
     };

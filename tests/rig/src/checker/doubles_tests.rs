@@ -66,6 +66,12 @@ fn who_goes_on_with_a_lease_that_is_over_is_a_reason_also_in_its_own_process_and
     let reason = Some(Reason::Standstill);
     assert_eq!(found(long.clone(), ["1.0", "1.1"]), reason);
     assert_eq!(found(long.clone(), ["2.0", "1.1"]), reason);
+    let (some_beats, all_beats) = (4_099_000..=5_999_000, 4_098_999..=5_999_000);
+    assert_eq!(found(some_beats, ["1.0", "1.1"]), None);
+    assert_eq!(found(all_beats, ["1.0", "1.1"]), reason);
+    let (some, all_of_it) = (3_249_000..=5_999_000, 3_248_999..=5_999_000);
+    assert_eq!(found(some, ["2.0", "1.1"]), None, "it is still granted");
+    assert_eq!(found(all_of_it, ["2.0", "1.1"]), reason);
     assert_eq!(found(short.clone(), ["1.0", "1.1"]), None);
     assert_eq!(found(short, ["2.0", "1.1"]), None);
     assert_eq!(

@@ -311,7 +311,8 @@ impl Findings {
             *missed,
             "of the dead leaders were replaced"
         );
-        let late = takeovers.iter().filter(|took| **took > LONGEST_TAKEOVER_MS);
+        // Five times the second behind the lease: up to twelve processes of a debug build share two cores.
+        let late = takeovers.iter().filter(|took| **took > 8_000);
         assert_few(
             "takeovers that came too late, in ms",
             &late.collect::<Vec<_>>(),

@@ -185,3 +185,21 @@ fn a_call_without_a_value_is_excused_by_what_its_process_wrote_of_it_and_by_noth
     );
     assert_eq!(found(&[without("wait timeout", 2 * S, 6 * S)]), (0, 0, 1));
 }
+
+/// A value would be kept for half a minute, and longer.
+#[test]
+fn who_panicked_or_was_dropped_has_stored_nothing_that_would_be_kept() {
+    let expected = Expectation {
+        age: Duration::from_secs(60),
+        ..CALM
+    };
+    let found = |first: Run| {
+        let runs = [first, run("2.0", 3 * S, Some(4 * S))];
+        check(&runs, &[], &expected).unexplained.len()
+    };
+    for note in [Note::Panicked, Note::Dropped] {
+        assert_eq!(found(noted("1.0", S, 2 * S, note)), 0);
+        assert_eq!(found(noted("1.0", S, 3 * S + 1, note)), 1, "beside it");
+    }
+    assert_eq!(found(run("1.0", S, Some(2 * S))), 1);
+}

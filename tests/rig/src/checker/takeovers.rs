@@ -25,9 +25,11 @@ impl<'a> Deaths<'a> {
     /// Runs come by their keys, in the order of their starts.
     pub(super) fn of(by_key: &HashMap<&'a str, Vec<&Run>>, expected: &Expectation<'_>) -> Self {
         let deaths = by_key.iter().map(|(key, runs)| {
+            // Nobody waits for who went past the coordinator, nor is told its outcome.
+            let flights = runs.iter().filter(|run| !run.is_bypass());
             let death = |run: &&Run| {
                 let at = ended_by_death(run, expected)?;
-                let mut started = runs.iter().map(|run| run.started);
+                let mut started = flights.clone().map(|run| run.started);
                 Some(Death {
                     pid: pid_of(&run.name),
                     at,
@@ -35,9 +37,7 @@ impl<'a> Deaths<'a> {
                     is_waited_for: false,
                 })
             };
-            // Nobody waits for who went past the coordinator.
-            let flights = runs.iter().filter(|run| !run.is_bypass());
-            (*key, flights.filter_map(death).collect())
+            (*key, flights.clone().filter_map(death).collect())
         });
         Self(deaths.collect())
     }

@@ -24,7 +24,8 @@ fn play(layout: Layout, seconds: u64) {
     let report = run(&plan, |_| ());
     println!("{report:?}");
     note_totals(&Totals::of_chaos(&report));
-    note_runs(report.executions, report.strict_runs, &report.explained_by);
+    let flights = report.executions - report.bypassed_runs;
+    note_runs(flights, report.strict_runs, &report.explained_by);
     note_recovery(Duration::from_millis(report.recovered_ms));
     assert_eq!(report.broken(), Vec::<String>::new(), "{report:#?}");
 }

@@ -279,7 +279,7 @@ impl<T: Topology> Scene<T> {
         println!("{faults} faults, {findings}, {leaks:?}");
         note_totals(&Totals::of(faults, &findings, &leaks));
         note_runs(
-            findings.runs as u64,
+            (findings.runs - findings.bypasses) as u64,
             findings.strict as u64,
             &findings.explained,
         );
