@@ -99,6 +99,10 @@ impl Registry {
         });
         let (asker, confirmation) = oneshot::channel();
         channel.askers.push(asker);
+        // Whoever asks has looked before, and the answer can have come since.
+        if channel.stand == Stand::Confirmed {
+            channel.tell_askers(Ok(()));
+        }
         (channel.listen(&mut self.lingering), confirmation)
     }
 

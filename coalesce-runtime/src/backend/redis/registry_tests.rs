@@ -28,6 +28,22 @@ fn confirmed() -> (Registry, Ear) {
 }
 
 #[test]
+fn who_joins_behind_the_answer_is_told_it_at_once() {
+    let mut registry = Registry::default();
+    let (_ear, mut first) = registry.join("c", &key(1));
+    let names = registry.take_wanted();
+    assert!(first.try_recv().is_err());
+    registry.answer(&names, Ok(()), now());
+    let (_late, mut confirmation) = registry.join("c", &key(1));
+    assert_eq!(first.try_recv(), Ok(Ok(())));
+    assert_eq!(confirmation.try_recv(), Ok(Ok(())));
+    // On the next connection it is asked for again.
+    registry.forget();
+    let (_later, mut confirmation) = registry.join("c", &key(1));
+    assert!(confirmation.try_recv().is_err());
+}
+
+#[test]
 fn one_subscription_however_many_listen() {
     let mut registry = Registry::default();
     let ears: Vec<_> = (0..3).map(|_| registry.join("c", &key(1))).collect();
