@@ -117,19 +117,14 @@ impl Fold {
     /// Whether callers in another lane may wait for the flight of this entry. Nobody but its members waits for a run that
     /// is no flight.
     pub(super) fn is_watched(&self, entry: &Arc<Entry>) -> bool {
-        entry.lane != Lane::Solo && !self.beside(entry).is_empty()
+        entry.lane != Lane::Solo && asking_beside(&self.lock(), entry).next().is_some()
     }
 
     /// Those in another lane who wait for the flight of this entry hear that its value is not stored. They have it here.
     pub(super) fn lend(&self, entry: &Arc<Entry>, spare: &Outcome) {
-        for other in self.beside(entry) {
+        for other in asking_beside(&self.lock(), entry) {
             other.is_lent(spare);
         }
-    }
-
-    /// The other entries of the same key that ask the coordinator, or may yet.
-    fn beside(&self, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
-        asking_beside(&self.lock(), entry).cloned().collect()
     }
 
     /// The body of this entry runs in this process from now on.
@@ -244,7 +239,7 @@ impl Fold {
     }
 }
 
-/// The other entries of the key, in the lanes where callers ask the coordinator.
+/// The other entries of the key that ask the coordinator, or may yet.
 fn asking_beside<'a>(
     entries: &'a HashMap<(Lane, Key), Arc<Entry>>,
     entry: &'a Arc<Entry>,

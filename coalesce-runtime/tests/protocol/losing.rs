@@ -13,6 +13,14 @@ async fn pod(coordinator: Arc<dyn Coordinator>) -> Coalescer {
     builder.build().await.unwrap()
 }
 
+/// Two processes, the way of the first, and what bodies write to.
+async fn two() -> (Arc<Way>, [Coalescer; 2], Ledger) {
+    let inner = MemoryCoordinator::new();
+    let way = Way::to(&inner);
+    let pods = [pod(way.clone()).await, pod(Arc::new(inner)).await];
+    (way, pods, Ledger::default())
+}
+
 async fn call(pod: Coalescer, ledger: Ledger, span: u32) -> u64 {
     let call = pod.call("n").key(1);
     call.run(move || async move { ledger.run(span * MS).await })
@@ -21,9 +29,7 @@ async fn call(pod: Coalescer, ledger: Ledger, span: u32) -> u64 {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_another_has_taken_over_is_counted_once_by_who_has_lost_it() {
-    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
-    let way = Way::to(&inner);
-    let pods = [pod(way.clone()).await, pod(Arc::new(inner)).await];
+    let (way, pods, ledger) = two().await;
     let [one, two] = pods.clone();
     let slow = tokio::spawn(call(one, ledger.clone(), 9_000));
     tokio::time::sleep(500 * MS).await;
@@ -58,9 +64,7 @@ async fn a_lease_that_its_leader_takes_again_is_not_counted() {
 /// It asks once more, and follows who has taken over.
 #[tokio::test(start_paused = true)]
 async fn who_stands_still_with_a_grant_in_its_hand_begins_no_body_behind_its_lease() {
-    let (inner, ledger) = (MemoryCoordinator::new(), Ledger::default());
-    let way = Way::to(&inner);
-    let pods = [pod(way.clone()).await, pod(Arc::new(inner)).await];
+    let (way, pods, ledger) = two().await;
     let [one, two] = pods.clone();
     way.stands_still(5_000 * MS);
     let stopped = tokio::spawn(call(one, ledger.clone(), 4_000));
