@@ -2,26 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod recorder;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coalesce_runtime::{Clocks, Coalescer, MemoryCoordinator, Policy, Position, Scope};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::Value;
 
-const MS: Duration = Duration::from_millis(1);
+use self::recorder::scrape;
 
-/// The one recorder of this program.
-fn scrape() -> &'static PrometheusHandle {
-    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
-    HANDLE.get_or_init(|| {
-        let recorder = PrometheusBuilder::new().build_recorder();
-        let handle = recorder.handle();
-        metrics::set_global_recorder(recorder).unwrap();
-        handle
-    })
-}
+const MS: Duration = Duration::from_millis(1);
 
 /// Calls that end in each way that one process can see, and one that fails, in `namespace`.
 async fn load(namespace: &'static str) -> Coalescer {

@@ -1,25 +1,14 @@
 //! What the operators' page says is counted: an exporter shows each of these facts when it happens, and not before.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use coalesce_rig::{RedisServer, eventually};
 use coalesce_runtime::Coalescer;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 use tokio::task::JoinHandle;
 
+use crate::recorder::scrape;
 use crate::scene::{SECOND, soon};
-
-/// The one recorder of this program.
-fn scrape() -> &'static PrometheusHandle {
-    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
-    HANDLE.get_or_init(|| {
-        let recorder = PrometheusBuilder::new().build_recorder();
-        let handle = recorder.handle();
-        metrics::set_global_recorder(recorder).unwrap();
-        handle
-    })
-}
 
 /// What stands behind a name and its labels; nothing where it is not shown.
 fn shown(series: &str) -> Option<u64> {

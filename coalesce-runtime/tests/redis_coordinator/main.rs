@@ -19,6 +19,9 @@ mod lost;
 mod moving;
 mod oracle;
 mod reading;
+#[cfg(feature = "metrics")]
+#[path = "../recorder/mod.rs"]
+mod recorder;
 mod refusals;
 mod scene;
 mod scripts;
